@@ -14,7 +14,7 @@ from sqlalchemy import Integer, Table
 from keepbook.storage.tables.declare import rules_of
 
 SEPARATOR = "\x1f"
-"""Between the parts of a row's key. No name, id or instant holds it: control characters are not let in."""
+"""Stands between the parts of a row's key. No name, id or instant contains it: control characters are refused."""
 
 
 def key_columns(table: Table) -> list[str]:
@@ -23,16 +23,16 @@ def key_columns(table: Table) -> list[str]:
 
 
 def sealed_columns(table: Table) -> list[str]:
-    """The columns that a seal covers, younger columns last. The owner's name is in no hash: a book may move to another
-    name."""
+    """The columns that a seal covers, with those that were added later last. The owner is not among them, since a book
+    may be imported under another name."""
     younger = rules_of(table).younger
     left_out = {"owner", *rules_of(table).passing, *younger}
     return [*(column.name for column in table.c if column.name not in left_out), *younger]
 
 
 def sealed_values(table: Table, values: Sequence[Any]) -> Sequence[Any]:
-    """The values of a row that a seal covers, given those of all sealed columns. Columns that came after books had been
-    sealed are left out if all of them are empty, so that what an older file holds still fits its seals."""
+    """The values that go into a row's seal, given those of all sealed columns. Columns that were added later are left
+    out if all of them are empty, so that rows from an older file still fit their seals."""
     count = len(rules_of(table).younger)
     if count and not any(values[-count:]):
         return values[:-count]
@@ -44,7 +44,7 @@ def row_key(table: Table, row: Mapping[str, object]) -> str:
 
 
 def parts_of(table: Table, key: str) -> tuple[object, ...]:
-    """A row's key taken apart, each part of its column's type."""
+    """The values of the key columns that a row's key was made of, each in its column's type."""
     types = _key_types(table)
     if types:
         texts = key.split(SEPARATOR)
@@ -61,7 +61,7 @@ def _key_types(table: Table) -> list[type]:
 
 
 def noticing(engine: str, tables: Iterable[Table]) -> str:
-    """The triggers that write touched rows of these tables down, as SQL."""
+    """The SQL of the triggers that note every changed row of these tables in `touched`."""
     if engine == "sqlite":
         write = _sqlite
     else:
@@ -69,7 +69,9 @@ def noticing(engine: str, tables: Iterable[Table]) -> str:
     return "\n".join(line for table in tables for line in write(table)) + "\n"
 
 
-def _key(table: Table, row: str, sign: str, text: str) -> str:
+def _key(table: Table, row: str, separator: str, text: str) -> str:
+    """SQL for a row's key. `row` is NEW or OLD; `separator` and `text` are the engine's words for the separator and for
+    the type of a text."""
     names = key_columns(table)
     if not names:
         return "''"
@@ -77,7 +79,7 @@ def _key(table: Table, row: str, sign: str, text: str) -> str:
         f"CAST({row}.{name} AS {text})" if isinstance(table.c[name].type, Integer) else f'{row}."{name}"'
         for name in names
     ]
-    return f" || {sign} || ".join(parts)
+    return f" || {separator} || ".join(parts)
 
 
 def _columns(table: Table) -> str:
@@ -85,7 +87,7 @@ def _columns(table: Table) -> str:
 
 
 def _noted_condition(table: Table, row: str) -> str:
-    """Which rows are noted at all, said of NEW or OLD."""
+    """SQL for the condition under which a row (NEW or OLD) is noted; empty if all are."""
     if "owner" not in table.primary_key.columns:
         return f"{row}.owner IS NOT NULL"
     only = rules_of(table).covered_where

@@ -46,8 +46,8 @@ Found = TypeVar("Found")
 
 @dataclass(slots=True)
 class Tx:
-    """A transaction in one owner's scope. `head` is the ledger's last entry, once it was read under the lock. `presets`
-    are those in force, once they were asked for in a transaction that only reads."""
+    """A transaction that serves one owner. `head` is the ledger's last entry; None until it was read under the lock.
+    `presets` keeps the presets in force once they were read, in a transaction that only reads."""
 
     conn: Connection
     owner: str
@@ -58,35 +58,35 @@ class Tx:
     head: Any = None
     presets: dict[Any, Any] = field(default_factory=dict)
     batches: dict[tuple[str, str], list[Any]] = field(default_factory=dict)
-    """What came in batches and is to be sealed: of which table and number, and its digest."""
+    """Batches of rows that are still to be sealed, by table and batch number."""
     compact: bool = False
-    """Something was removed for good: the files are rewritten once this is kept."""
+    """Whether something was removed for good, so that the files are rewritten after the commit."""
     allowance: Allowance = UNLIMITED
     reach: str | None = None
-    """The one scope that is served beside what has none; None: all of them."""
+    """If set, only memories of this scope and those without a scope are served; None: all."""
     counted: dict[tuple[str, str], float] = field(default_factory=dict)
     coming: dict[tuple[str, int], tuple[str, str]] = field(default_factory=dict)
-    """By chat and number, the role and text of a turn that this transaction is about to store."""
+    """Role and text of each turn that this transaction is about to store, by chat and turn number."""
     failed: str | None = None
-    """Why nothing of it can be kept, if something failed in it."""
+    """The error after which nothing of this transaction can be kept, in words."""
     savepoints: int = 0
-    """How many there were."""
+    """How many savepoints were made; used to name the next one."""
     clock_checked: bool = False
     notice: str | None = None
-    """What every write is to say beside its answer."""
+    """A sentence that every write adds to its answer."""
     switches: tuple[str | None, str | None] | None = None
-    """The owner's switches as they are stored, memory and the topics never to be kept; None: not read yet."""
+    """The owner's switches as they are stored: memory, and the topics never to be kept. None: not read yet."""
     looks: bool = False
-    """Whether it only looks: what a change would write is answered and not written."""
+    """Whether this is a dry run: a change is answered as if it were written, and not written."""
     own_preset: tuple[str | None] | None = None
-    """The name of the preset that the owner has set, if any; None: not read yet."""
+    """The name of the preset that the owner has set, if any. None: not read yet."""
     afterwards: list[Callable[["Database"], None]] = field(default_factory=list)
-    """What is done once this is kept, in transactions of its own."""
+    """Called after the commit, each in transactions of its own."""
     sense: Any = None
-    """The embedder by which topics are found in what is written, if there is one."""
+    """The embedder that finds topics in what is written, if there is one."""
 
     read_before: dict[str, Any] = field(default_factory=dict)
-    """What was read once in a transaction that only reads."""
+    """A cache of what was read, in a transaction that only reads."""
 
     def read_once(self, name: str, read: Callable[[], Found]) -> Found:
         """What a reading gives; in a transaction that only reads it is read once."""
@@ -102,13 +102,13 @@ class Tx:
         self.counted[name, kind] = self.counted.get((name, kind), 0) + times
 
     def state(self) -> tuple[Any, ...]:
-        """What goes back with a savepoint."""
+        """A copy of what `restore` puts back when a savepoint is rolled back."""
         copied = [self.presets, self.batches, self.counted, self.coming]
         return self.head, self.compact, list(self.afterwards), *map(dict, copied)
 
     def restore(self, state: tuple[Any, ...]) -> None:
         self.head, self.compact, self.afterwards, self.presets, self.batches, self.counted, self.coming = state
-        self.switches = self.own_preset = None  # read anew when asked for
+        self.switches = self.own_preset = None  # may be out of date now; read again when needed
 
 
 class Backend(WatchedEngine, Protocol):
@@ -117,8 +117,8 @@ class Backend(WatchedEngine, Protocol):
     address: str
 
     def prepare(self, extensions: Sequence[Extension]) -> Record:
-        """Check that the schema is the one this program knows and has the tables of these extensions, or say what to
-        do. Returns the record of what is installed."""
+        """Check that this program knows the schema and that it has the tables of these extensions; if not, raise an
+        error that says what to do. Returns the record of what is installed."""
 
     def reading(self, owner: str) -> AbstractContextManager[Connection]:
         """A snapshot that sees `owner` alone."""
@@ -131,8 +131,7 @@ class Backend(WatchedEngine, Protocol):
         meanwhile."""
 
     def administering(self, address: str | None) -> AbstractContextManager[Connection]:
-        """A transaction of the administrator, on tables without an owner: at their address, else with this login as it
-        is."""
+        """A transaction of the administrator on tables without an owner. `address` is theirs; None: this login."""
 
     def query_once(self, ask: Callable[[Connection], Found]) -> Found:
         """Run one query outside a transaction, on tables without an owner. It may be repeated if the connection was
@@ -142,10 +141,10 @@ class Backend(WatchedEngine, Protocol):
         """Overwrite what files and logs still hold after an erasure; returns what could not be reached."""
 
     def refusal(self, error: Exception) -> KeepbookError | None:
-        """The Keepbook error behind a database error, if it is one that a person can act on."""
+        """The Keepbook error to raise in place of a database error, if a person can act on it."""
 
     def damage(self) -> KeepbookError | None:
-        """The damage of the files under the book, if the engine finds any; it may read all of them."""
+        """An error that tells of damage to the files under the book, if there is any. May read all of them."""
 
     def facts(self) -> dict[str, str]:
         """What `keepbook doctor` shows."""
@@ -167,19 +166,19 @@ class Database:
         before_keeping: Callable[[Tx], None] = lambda _: None,
         extensions: Sequence[Extension] = (),
     ) -> None:
-        """`before_keeping` is called last in every owner's transaction: there the ledger covers what was written.
-        `extensions` are those whose tables must be there."""
+        """`before_keeping` is called last in every owner's transaction that writes: the ledger covers there what was
+        written. `extensions` are those whose tables must exist."""
         self.clock = clock
         self._before_keeping = before_keeping
         self.allowance = allowance
         self.tally: EventTally = EventTally()
         self.backend: Backend = open_backend(address, busy_seconds, allow_bypass_login=allow_bypass_login)
-        # Also of a program that does not close its book: the last connection to a file empties the log into it.
+        # Run even if a program never closes its book: the last connection to a file empties the log into it.
         self._end = weakref.finalize(self, self.backend.close)
         self._open: OpenTransactions[Tx] = OpenTransactions()
         self._translating = ErrorTranslation(self)
         self._unusable: Callable[[], KeepbookError] | None = None
-        """Why nothing can be asked any more."""
+        """Makes the error for any further call, once this database can no longer be used."""
         follow_forks(self)
         try:
             with self._translating:
@@ -211,15 +210,15 @@ class Database:
 
     @signal_safe
     def view(self, owner: str) -> Iterator[Tx]:
-        """One snapshot for everything that this thread reads of the owner inside, as a page does. It is begun once, and
-        nothing is written in it."""
+        """One snapshot for everything that this thread reads of the owner inside the block, as a page does. Writing
+        inside it is refused."""
         with self.read(owner) as tx, self._open.hold_viewing(tx):
             yield tx
 
     @signal_safe
     def write(self, owner: str, *, apart: bool = False) -> Iterator[Tx]:
-        """A transaction that is committed when the block ends, and rolled back when it raises. Inside another one it is
-        an operation of that, or with `apart` a savepoint."""
+        """A transaction that is committed when the block ends, and rolled back when it raises. Inside another one it
+        joins that one as an operation, or with `apart` as a savepoint."""
         self._check_usable()
         if not self._open.is_idle:
             self._open.begin_awaited()
@@ -248,8 +247,8 @@ class Database:
 
     @signal_safe
     def write_once_asked(self, owner: str, begun: Callable[[Tx], None]) -> Iterator[Callable[[], Tx]]:
-        """One transaction for all that is written of the owner inside, which begins with the first write: until then
-        nobody waits. `begun` is called when it has begun. Yields what begins it and returns it, for who writes last."""
+        """One transaction for all that is written of the owner inside. It begins with the first write, so that nobody
+        waits before; `begun` is called then. Yields a function that begins it, if it has not begun, and returns it."""
         with ExitStack() as ended:
             opened: list[Tx] = []
 
@@ -287,8 +286,8 @@ class Database:
             return self.backend.query_once(ask)
 
     def check_schema(self) -> str:
-        """Look whether the schema still serves this program, and use it no more if not; returns what the program
-        knows."""
+        """Check that the schema still serves this program, and refuse every further call if not. Returns the revision
+        that this program knows."""
         with self.unscoped() as conn:
             found = schema.revision(conn)
         if not schema.serves_program(found):
@@ -298,12 +297,12 @@ class Database:
 
     @property
     def is_writing(self) -> bool:
-        """Whether whoever asks is inside a transaction that writes."""
+        """Whether the caller is inside a transaction that writes."""
         return self._open.writing() is not None
 
     @property
     def all_wait(self) -> bool:
-        """Whether all owners wait while the book of one is written, as with a file that many programs may open."""
+        """Whether writers of different owners wait for each other, as in a file that many programs may open."""
         return self.backend.waits_for == "writer"
 
     def compact(self) -> list[str]:
@@ -344,12 +343,12 @@ class Database:
         return self.backend
 
     def _count_wait(self, kind: str, since: float) -> None:
-        """Until the database let it begin: a connection, and to write the owner's turn."""
+        """Count how long it took until the transaction began: to get a connection, and to write, the lock."""
         self.tally.add({("waits", kind): 1, ("wait_seconds", kind): time.perf_counter() - since})
 
     def _outer_transaction(self, owner: str) -> Tx | None:
         outer = self._open.writing()
-        if outer is not None and outer.conn.closed:  # a signal came while its block ended; the error still holds it
+        if outer is not None and outer.conn.closed:  # a signal kept its block from saying that it has ended
             self._open.forget()
             outer = None
         if outer is None:
@@ -363,11 +362,11 @@ class Database:
         return view if view is not None and view.owner == owner else None
 
     def _refuse_endless_wait(self, owner: str | None, *, writes: bool) -> None:
-        """Refuse to wait for a transaction of this very thread: it could not go on meanwhile."""
+        """Refuse to wait for a transaction of this very thread, which could not end meanwhile."""
         for other in self._open.on_thread():
             both_write = writes and other.writes
-            turns = {"owner": both_write and other.owner == owner, "writer": both_write, "anybody": True}
-            if turns[self.backend.waits_for]:
+            would_wait = {"owner": both_write and other.owner == owner, "writer": both_write, "anybody": True}
+            if would_wait[self.backend.waits_for]:
                 raise Conflict(
                     "a transaction is open on this thread, of this or of another task, and would never end if one "
                     "waited for it here; end it first",
@@ -375,20 +374,21 @@ class Database:
                 )
 
     def raise_translated(self, error: BaseException) -> None:
-        """Raise what an error of the database means to a person in its place; another error is left as it is."""
+        """Raise the Keepbook error that a database error means, if there is one. Other errors are left as they are."""
         if isinstance(error, DBAPIError | self.backend.driver_error | UnicodeDecodeError):
             if self._unusable is _forked_inside:  # the connection was the parent's
                 raise _forked_inside() from error
-            if (known := self._to_keepbook_error(error)) is not None:
+            known = self._to_keepbook_error(error)
+            if known is not None:
                 raise known from error
         elif isinstance(error, StatementError) and error.orig is not None:
-            raise error.orig from None  # Core wraps also what a signal handler raises while it prepares a statement
+            raise error.orig from None  # Core wraps an error that a signal handler raised in the middle of its work
         elif isinstance(error, TimeoutError):  # the pool's own
             raise Conflict("the database is busy: no connection became free; try again", code="busy") from error
 
     def _to_keepbook_error(self, error: Exception) -> KeepbookError | None:
-        """What a database error means to a person. A refusal that the engine did not foresee, a guard's or none that we
-        know, is what a damaged file looks like from above: then the file itself is asked first."""
+        """The Keepbook error that a database error means. A damaged file may show as a guard's refusal or as an unknown
+        error; in these cases the file is checked first."""
         words = str(error.orig if isinstance(error, DBAPIError) else error)
         known = self.backend.refusal(error)
         if "guard: " in words:
@@ -417,11 +417,11 @@ def is_postgresql(address: str) -> bool:
 def open_backend(address: str, busy_seconds: float, *, allow_bypass_login: bool = False) -> Backend:
     """The engine behind an address: a PostgreSQL URL, else the path of a SQLite file (or `:memory:`)."""
     if is_postgresql(address):
-        # Loaded only when asked for: SQLite alone must not need the PostgreSQL driver.
+        # Imported here, since a program that uses SQLite alone need not have the PostgreSQL driver.
         from keepbook.storage.engines.postgres import Postgres
 
         return Postgres(address, busy_seconds, allow_bypass_login=allow_bypass_login)
-    # Loaded beside its sibling: one engine is used, the other is never imported.
+    # Imported here too: only the engine that is used is ever loaded.
     from keepbook.storage.engines.sqlite import Sqlite
 
     path = address.removeprefix("sqlite:///") if address.startswith("sqlite:") else address
@@ -443,7 +443,7 @@ def upgrade(address: str, extensions: Sequence[Extension] = ()) -> list[str]:
     try:
         backend.prepare(extensions)
     finally:
-        backend.close()  # or its log would not be in the file yet when somebody copies it
+        backend.close()  # writes the log into the file, so that the file alone can be copied
     return []
 
 

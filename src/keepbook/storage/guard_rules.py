@@ -1,9 +1,10 @@
 # ruff: noqa: S608  names of our own tables
 """The guards that follow from how a table is declared, as SQL: what never changes, what never goes, who may do what.
 
-Rules of its own a table has in `guards/`, written by hand for each engine. Where that SQL says `--: purge` or
-`--: erase`, the statements stand that take the rows of every table with a memory, or with a whole book. Of a version it
-names columns together: its `words`, what was `said`, and the `rest` beside its words.
+Further guards are written by hand for each engine, in `guards/`. Two things are filled into that SQL here. `--: purge`
+is replaced by one statement per table that deletes or empties the rows of one memory, `--: erase` by one per table that
+deletes the rows of one owner. `<<words become null>>` and the like stand for a list of columns of a version: its
+`words`, all that was `said` in it, or the `rest` beside its words.
 """
 
 import re
@@ -17,7 +18,8 @@ from keepbook.storage.tables.memory import BOOKKEEPING, WORDS, versions
 
 PURGE, ERASE = "--: purge\n", "--: erase\n"
 LEFT_TO_THE_LAST = ("erasures", "touched")
-"""Emptied by the guards themselves, behind all others: what is deleted is noted, and needs its erasure."""
+"""`--: erase` leaves these two out: triggers write to `touched` and read `erasures` while the rows of other tables go,
+so the guards written by hand empty them last."""
 
 
 def is_owned(table: Table) -> bool:
@@ -30,18 +32,20 @@ def is_scoped(table: Table) -> bool:
     return is_owned(table) and not rules_of(table).open
 
 
-def is_kept(table: Table) -> bool:
-    """Whether rows go by an erasure alone."""
+def needs_delete_guard(table: Table) -> bool:
+    """Whether a trigger made here refuses to delete a row that no erasure names. Not where rows may go anyway, nor
+    where `guards/` has a trigger of its own for this."""
     return is_owned(table) and not rules_of(table).may_go and "delete" not in rules_of(table).own
 
 
 def has_fixed_columns(table: Table) -> bool:
-    """Whether something of its rows never changes, without SQL of the table's own that says so."""
+    """Whether a trigger made here refuses to change some columns: not where all may change, nor where `guards/` has a
+    trigger of its own for this."""
     return rules_of(table).may_change is not None and "update" not in rules_of(table).own
 
 
 def fixed_columns(table: Table) -> list[str]:
-    """The columns of a row that never change; none where all may."""
+    """The columns of a row that never change."""
     may_change = rules_of(table).may_change
     if may_change is None:
         return []
@@ -49,7 +53,7 @@ def fixed_columns(table: Table) -> list[str]:
 
 
 def with_erasing(sql: str, tables: Sequence[Table]) -> str:
-    """The guards with the statements that take rows away, tables that depend on others first."""
+    """The SQL with `--: purge` and `--: erase` filled in, for tables that depend on others first."""
     children_first = [table for table in reversed(tables) if is_owned(table)]
     return sql.replace(PURGE, "".join(_purging(children_first))).replace(ERASE, "".join(_erasing(children_first)))
 
@@ -78,23 +82,29 @@ _COLUMNS = {
     "said": tuple(column.name for column in versions.c if column.name not in BOOKKEEPING),
     "rest": tuple(column.name for column in versions.c if column.name not in (*WORDS, "retired_at")),
 }
-_TOGETHER = regex(r"<<(\w+) (?:(become null)|(?:is|are) null in (\w+)|(?:is|are) equal in (\w+) and (\w+))>>")
+_TOGETHER = regex(
+    r"<<(?P<columns>\w+) (?:"
+    r"(?P<becomes_null>become null)|"  # <<words become null>>
+    r"(?:is|are) null in (?P<null_in>\w+)|"  # <<words are null in NEW>>
+    r"(?:is|are) equal in (?P<one>\w+) and (?P<other>\w+)"  # <<rest is equal in NEW and OLD>>
+    r")>>"
+)
 
 
 def with_columns(sql: str, engine: str) -> str:
-    """The guards with each column of a version where they name several together."""
+    """The SQL with each `<<…>>` replaced by the columns it stands for."""
     if engine == "sqlite":
         same = "IS"
     else:
         same = "IS NOT DISTINCT FROM"
 
     def spelled(found: re.Match[str]) -> str:
-        names, become, empty, one, other = _COLUMNS[found[1]], *found.groups()[1:]
-        if become:
+        names = _COLUMNS[found["columns"]]
+        if found["becomes_null"]:
             return ", ".join(f"{name} = NULL" for name in names)
-        if empty:
-            return " AND ".join(f"{empty}.{name} IS NULL" for name in names)
-        return " AND ".join(f"{one}.{name} {same} {other}.{name}" for name in names)
+        if found["null_in"]:
+            return " AND ".join(f"{found['null_in']}.{name} IS NULL" for name in names)
+        return " AND ".join(f"{found['one']}.{name} {same} {found['other']}.{name}" for name in names)
 
     return _TOGETHER.sub(spelled, sql)
 
@@ -108,7 +118,7 @@ def sqlite_guards(tables: Iterable[Table]) -> str:
 
 def _sqlite(table: Table) -> Iterator[str]:
     rules, name = rules_of(table), table.name
-    if is_kept(table) and not rules.bulk and "insert" not in rules.own:
+    if needs_delete_guard(table) and not rules.bulk and "insert" not in rules.own:
         same = " AND ".join(f'"{column.name}" = NEW."{column.name}"' for column in table.primary_key.columns)
         # INSERT OR REPLACE deletes without firing delete triggers.
         yield f"CREATE TRIGGER {name}_are_not_replaced BEFORE INSERT ON {name}"
@@ -117,10 +127,10 @@ def _sqlite(table: Table) -> Iterator[str]:
     if has_fixed_columns(table):
         same = " AND ".join(f'NEW."{column}" IS OLD."{column}"' for column in fixed_columns(table))
         yield f"CREATE TRIGGER {name}_never_change BEFORE UPDATE ON {name}"
-        if rules.may_change:
+        if rules.may_change:  # if it is (), nothing may change, and every update is refused
             yield f"WHEN NOT ({same})"
         yield _refusing(f"a row of {name} is never rewritten")
-    if is_kept(table):
+    if needs_delete_guard(table):
         if rules.of_memory:
             gone = f"IN ('*', OLD.{rules.of_memory})"
         else:
@@ -150,21 +160,23 @@ def _postgresql(table: Table) -> Iterator[str]:
     if has_fixed_columns(table):
         yield f"CREATE FUNCTION keepbook_{name}_never_change() RETURNS trigger LANGUAGE plpgsql AS $$"
         yield "BEGIN"
-        if rules.may_change:
-            new, old = (", ".join(f'{row}."{column}"' for column in fixed_columns(table)) for row in ("NEW", "OLD"))
+        if rules.may_change:  # if it is (), nothing may change, and every update is refused
+            new = ", ".join(f'NEW."{column}"' for column in fixed_columns(table))
+            old = ", ".join(f'OLD."{column}"' for column in fixed_columns(table))
             yield f"  IF ({new}) IS NOT DISTINCT FROM ({old}) THEN RETURN NEW; END IF;"
         yield f"  PERFORM keepbook_refuse('a row of {name} is never rewritten');"
         yield "  RETURN NULL;"
         yield "END $$;"
         yield f"CREATE TRIGGER {name}_never_change BEFORE UPDATE ON {name}"
         yield f"  FOR EACH ROW EXECUTE FUNCTION keepbook_{name}_never_change();"
-    if is_kept(table):
-        given = ""
+    if needs_delete_guard(table):
+        argument = ""
         if rules.of_memory:
-            given = f"'{rules.of_memory}'"
+            argument = f"'{rules.of_memory}'"
         yield f"CREATE TRIGGER {name}_never_vanish BEFORE DELETE ON {name}"
-        yield f"  FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes({given});"
-    if is_owned(table) and (is_kept(table) or "delete" in rules.own):
+        yield f"  FOR EACH ROW EXECUTE FUNCTION keepbook_never_vanishes({argument});"
+    may_be_truncated = rules.may_go and "delete" not in rules.own
+    if is_owned(table) and not may_be_truncated:
         yield f"CREATE TRIGGER {name}_never_truncated BEFORE TRUNCATE ON {name}"
         yield "  EXECUTE FUNCTION keepbook_never_truncated();"
 
@@ -189,13 +201,13 @@ def _rights(table: Table) -> Iterator[str]:
     if rules.may_go:
         rights.append("DELETE")
     yield f"GRANT {', '.join(rights)} ON {table.name} TO keepbook_app;"
-    if rules.may_change:  # apart: a cluster passes rights to single columns on to no shard
+    if rules.may_change:  # a statement of its own: a cluster does not hand rights to single columns on to its shards
         columns = ", ".join(f'"{name}"' for name in rules.may_change)
         yield f"GRANT UPDATE ({columns}) ON {table.name} TO keepbook_app;"
 
 
 def whole_rights(tables: Iterable[Table]) -> str:
-    """A shard has the rights of its table, never those of single columns. So on a cluster the role may update these
-    tables, and what of them may change is held by their triggers alone."""
-    some = ", ".join(table.name for table in tables if rules_of(table).may_change)
-    return f"GRANT UPDATE ON {some} TO keepbook_app;"
+    """The right to update whole tables, for a cluster, whose shards know no rights to single columns. Which columns may
+    change is then enforced by the triggers alone."""
+    names = ", ".join(table.name for table in tables if rules_of(table).may_change)
+    return f"GRANT UPDATE ON {names} TO keepbook_app;"

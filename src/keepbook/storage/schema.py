@@ -1,8 +1,9 @@
 """The schema's versions: making a new schema, upgrading an older one, refusing an unknown one.
 
-The SQL of a migration is frozen text, written from `tables/`, `guards/` and the extensions of this package; a new
-SQLite book runs the newest as it stands, an older one, and every PostgreSQL, all of them by Alembic. Another extension
-is installed from its declarations when it is first turned on.
+The SQL of a migration is frozen text, written from `tables/`, `guards/` and the extensions of this package. A new
+SQLite book runs the newest migration directly. An older SQLite book, and every PostgreSQL database, is brought up by
+Alembic, migration by migration. Extensions from elsewhere are installed from their declarations when they are first
+turned on.
 
 A book stores its revision with the fingerprint of that revision's SQL (`0001_5f2e…`). The newest revision stays open
 until it is released: a change of its SQL makes another fingerprint, and a book made before is refused, not misread.
@@ -45,12 +46,13 @@ ENGINES = ("sqlite", "postgresql")
 REVISIONS = ("0001",)
 """Every revision, oldest first; a test holds this against the migration files."""
 NEEDS = {"0001": "contracts"}
-"""What each revision asks of servers of the one before. It `expands` where they can run on beside it: it adds what they
-need not know. Else it `contracts`: they must have stopped."""
+"""Whether servers of the revision before may go on running after a revision: it `expands` if it only adds what they
+need not know, so they may; it `contracts` if they must be stopped first."""
 AHEAD = 2
-"""So many revisions that expand may a server be behind."""
+"""A server still works with a schema that is up to so many revisions newer, if all of these expand."""
 SERVER = "server "
-"""With this begins the name of the lease by which a server says that it is alive; its holder is the schema it knows."""
+"""The beginning of the name of the lease by which a server says that it is alive. The lease's holder is the schema that
+the server knows."""
 PINNED: dict[str, str] = {}
 """The fingerprint of each released revision, pinned at its release: from then on its SQL is never changed."""
 
@@ -71,8 +73,8 @@ def guards(engine: str, tables: TableSet, extensions: Iterable[Extension]) -> st
 
 
 def core_guards(engine: str, tables: TableSet) -> str:
-    """The core's rules that no declaration can say. Two of them reach into every table: what a purge takes with a
-    memory, and what an erasure takes with a book."""
+    """The core's guards that are written by hand. Two of them reach into every table: a purge takes all rows of a
+    memory, an erasure all rows of a book."""
     return with_columns(with_erasing(_guard_file("core", engine), tables.parents_first), engine)
 
 
@@ -83,14 +85,14 @@ def _declared_guards(engine: str, tables: Sequence[Table]) -> str:
 
 
 def own_guards(extension: Extension, engine: str) -> str:
-    """The rules of an extension that no declaration can say."""
+    """The guards of an extension that are written by hand."""
     if extension.guards is None:
         return ""
     return (resources.files(extension.guards) / "guards" / f"{engine}.sql").read_text(encoding="utf-8")
 
 
 def _last_guards(engine: str) -> list[str]:
-    """What is done to every function of a server once it is there: one that is made anew needs it again."""
+    """SQL that is run after functions were made on a server, and again after one was replaced."""
     if engine == "postgresql":
         return [_guard_file("last", engine)]
     return []
@@ -114,9 +116,10 @@ def fingerprint(revision: str) -> str:
 
 
 def schema_mark(revision: str) -> str:
-    """The mark that a book of this revision stores. Behind `~` stands the oldest revision whose servers it serves too,
-    where that is another: they cannot know it themselves."""
-    own, oldest = f"{revision}_{fingerprint(revision)[:12]}", _oldest_served(revision)
+    """The mark that a book of this revision stores. If servers of older revisions may use it too, the oldest of these
+    follows after `~`: they cannot know it in any other way."""
+    own = f"{revision}_{fingerprint(revision)[:12]}"
+    oldest = _oldest_served(revision)
     if oldest == revision:
         return own
     return f"{own}~{oldest}_{fingerprint(oldest)[:4]}"
@@ -135,8 +138,8 @@ HEAD = KNOWN[-1]
 
 
 def schema_sql(engine: str, tables: TableSet, extensions: Sequence[Extension]) -> str:
-    """A whole schema as SQL. With what this package has it is the text of the open migration, as `scripts/schema.py`
-    writes it."""
+    """A whole schema as SQL. With the extensions of this package it is the text of the newest migration, as
+    `scripts/schema.py` writes it."""
     made = _made(engine, tables.parents_first)
     return ";\n\n".join(made) + ";\n\n" + guards(engine, tables, extensions) + _recorded(extensions)
 
@@ -147,8 +150,9 @@ def shipped_sql(engine: str) -> str:
 
 
 def installing_sql(engine: str, extension: Extension, tables: TableSet, there: Collection[str], nth: int) -> str:
-    """What installs one more extension, or a newer version of it: the tables that are not `there` yet, their guards,
-    and the core's guards anew, which then reach into `tables`, all that there will be."""
+    """The SQL that installs one more extension, or a newer version of it: its tables that are not `there` yet, their
+    guards, and the core's guards anew, since those reach into all `tables` that there will be. `nth` is its number in
+    the record."""
     fresh = [table for table in tables_of(extension) if table.name not in there]
     parts = [
         *(f"{statement};" for statement in _made(engine, fresh)),
@@ -174,7 +178,7 @@ def _made(engine: str, tables: Iterable[Table]) -> list[str]:
 
 
 def _renewed_guards(engine: str, tables: TableSet) -> Iterator[str]:
-    """The guards of the core that reach into every table, to stand in place of those that are there."""
+    """The core's guards that reach into every table, made anew in place of those that are there."""
     for written in split(_guard_file("core", engine)):
         if PURGE not in written and ERASE not in written:
             continue
@@ -185,7 +189,7 @@ _CREATE = regex(r"^((?:--[^\n]*\n|\s)*)CREATE (FUNCTION|TRIGGER) (\w+)")
 
 
 def replacing(statement: str, engine: str) -> str:
-    """A statement that makes a guard, so that it may be there already."""
+    """The same statement that makes a guard, written so that it replaces one of that name."""
     if engine == "postgresql":
         return _CREATE.sub(r"\1CREATE OR REPLACE \2 \3", statement) + ";"
     return _CREATE.sub(r"\1DROP TRIGGER IF EXISTS \3;\nCREATE \2 \3", statement) + ";"
@@ -197,13 +201,13 @@ def grants_columns(statement: str) -> bool:
 
 
 def _recorded(extensions: Iterable[Extension], first: int = 1) -> str:
-    """What the record says of extensions once they are installed."""
+    """The SQL that enters extensions into the record of what is installed. `first` is the number of the first one."""
     lines = ["\n-- What is installed.\n"]
     for nth, one in enumerate(extensions, first):
-        told = describe_tables(tables_of(one)).replace("'", "''")
+        described = describe_tables(tables_of(one)).replace("'", "''")
         lines.append(
             f"INSERT INTO extensions (name, nth, version, tables)\n"
-            f"VALUES ('{one.name}', {nth}, {one.version}, '{told}')\n"
+            f"VALUES ('{one.name}', {nth}, {one.version}, '{described}')\n"
             "ON CONFLICT (name) DO UPDATE SET version = excluded.version, tables = excluded.tables;\n"
         )
     return "".join(lines)
@@ -214,7 +218,11 @@ def install(conn: Connection, extension: Extension) -> None:
     engine = conn.dialect.name
     record = read_record(conn)
     others = [one for one in record if one.name != extension.name]
-    nth = next((at for at, one in enumerate(record, 1) if one.name == extension.name), len(record) + 1)
+    names = [one.name for one in record]
+    if extension.name in names:
+        nth = names.index(extension.name) + 1
+    else:
+        nth = len(names) + 1
     tables = TableSet(lambda: [*table_set(tuple(others)).of_extensions, *tables_of(extension)])
     there = set(inspect(conn).get_table_names())
     _refuse_foreign_tables(extension, record, there)
@@ -235,11 +243,13 @@ def _refuse_foreign_tables(extension: Extension, record: Record, there: Collecti
 
 
 def expected_statements(engine: str, record: Record) -> list[str]:
-    """Everything that a database with this record has, as far as the code is here."""
+    """Every statement that made a database with this record. The tables of extensions whose code is gone are left
+    out."""
     known = {one.name: one for one in loaded_extensions()}
     done: list[InstalledExtension] = [one for one in record if one.name in SHIPPED]
     found = [*statements(engine)]
-    for one in (one for one in record if one not in done):
+    added = [one for one in record if one.name not in SHIPPED]
+    for one in added:
         done.append(one)
         tables = table_set(tuple(done))
         if one.name in known:
@@ -252,7 +262,7 @@ def expected_statements(engine: str, record: Record) -> list[str]:
 
 @cache
 def statements(engine: str) -> tuple[str, ...]:
-    """The schema of today as single statements, cached, however many books a program makes."""
+    """The newest schema as single statements; cached, since a program may make many books."""
     return tuple(split(frozen(REVISIONS[-1], engine)))
 
 
@@ -274,7 +284,7 @@ def stamp_revision(conn: Connection) -> None:
 
 
 def serves_program(found: str | None) -> bool:
-    """Whether this program runs on a schema: its own, or a newer one that says so."""
+    """Whether this program runs on a schema: its own, or a newer one whose mark says that it serves this one too."""
     if found == HEAD:
         return True
     own, _, oldest = (found or "").partition("~")
@@ -283,7 +293,7 @@ def serves_program(found: str | None) -> bool:
 
 
 def refuse_unserved(found: str | None) -> None:
-    """Refuse a book that this program can neither use as it is nor bring up."""
+    """Refuse a book that this program can neither use as it is nor migrate."""
     if not serves_program(found):
         refuse_unknown(found)
 
@@ -316,7 +326,7 @@ def migrate(conn: Connection) -> None:
     contracting = [one for one in REVISIONS[before:] if NEEDS[one] == "contracts"]
     if found is not None and contracting:
         _refuse_older_servers(conn, contracting[-1])
-    # Loaded lazily: Alembic is needed only where a schema moves.
+    # Imported here, since Alembic is needed only to migrate.
     from alembic import command
 
     config = _config()

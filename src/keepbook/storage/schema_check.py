@@ -1,8 +1,8 @@
 """Compares a database's schema with the schema that this version would install.
 
-A trigger that is gone guards nothing, and nobody sees it missing. So the whole catalogue is compared: tables, columns,
-constraints, indexes, triggers, functions, policies and rights. What should be there is not kept in a list: the schema
-is made anew beside the book (in memory, or on PostgreSQL in a transaction that is rolled back) and described alike.
+A missing trigger makes no error, so nobody would notice. So the whole catalogue is compared: tables, columns,
+constraints, indexes, triggers, functions, policies and rights. There is no list of what should exist: the schema is
+made anew beside the book (in memory, or on PostgreSQL in a transaction that is rolled back) and read in the same way.
 """
 
 import re
@@ -35,22 +35,22 @@ from keepbook.storage.installed import (
 from keepbook.storage.statements import split
 
 Catalogue = dict[str, str]
-"""`trigger ledger_appends` → its definition, spelled in one way."""
+"""Maps a kind and name, such as `trigger ledger_appends`, to its definition, with blanks made alike."""
 
 GUARDING = ("trigger", "function", "policy", "right", "guard")
-"""What can be put back; a `guard` is any of a shard's."""
+"""The kinds that `repair_guards` can put back. `guard` stands for all the guards of one shard."""
 
 ALONE = "SET LOCAL citus.enable_ddl_propagation = off"
-"""What is made to look at is made here; on a single PostgreSQL these are words without a meaning."""
+"""Makes the schema to compare with on this node only. On a single PostgreSQL this setting does nothing."""
 ASIDE = "keepbook_as_installed"
-"""The schema in which PostgreSQL is shown how it should be."""
+"""The PostgreSQL schema in which the tables are made anew, to compare with."""
 
 
 # Rules
 
 
 def compare_catalogues(found: Catalogue, expected: Catalogue) -> list[str]:
-    """Each difference in a few words, the missing ones first."""
+    """Each difference in a few words: what is missing first, then what was altered or added."""
     missing = [f"{name} is missing" for name in sorted(expected.keys() - found.keys())]
     altered = [
         f"{name} is not as this version installs it"
@@ -65,7 +65,7 @@ def compare_catalogues(found: Catalogue, expected: Catalogue) -> list[str]:
 
 
 def differences(address: str) -> list[str]:
-    """What is missing, altered or added in a database; PostgreSQL is asked as its administrator."""
+    """What is missing, altered or added in a database. PostgreSQL is asked as its administrator."""
     if is_postgresql(address):
         return _differences_on_a_server(address)
     with closing(_open_to_read(address)) as file:
@@ -116,7 +116,8 @@ def _record_of(file: sqlite3.Connection) -> Record:
 
 
 def _not_known_here(record: Record) -> list[str]:
-    """The extensions whose code is gone. What those of this package bring stands in the migrations, code or no code."""
+    """The extensions whose guards cannot be known, as their code is gone. Those of this package stand in the migrations
+    and are always known."""
     return [name for name in missing_code(record) if name not in SHIPPED]
 
 
@@ -238,8 +239,7 @@ def _differences_on_a_server(address: str) -> list[str]:
         expected = _new_catalogue(conn, tuple(_expected(record, spread=spread)))
         conn.rollback()
     gone = _tables_without_code(record)
-    found, expected = (_without_tables(one, gone) for one in (found, expected))
-    return compare_catalogues(found, expected) + elsewhere
+    return compare_catalogues(_without_tables(found, gone), _without_tables(expected, gone)) + elsewhere
 
 
 def _new_catalogue(conn: Connection, statements: tuple[str, ...]) -> Catalogue:
@@ -262,12 +262,12 @@ def _expected(record: Record, *, spread: bool) -> list[str]:
 
 
 def _without_tables(catalogue: Catalogue, gone: Collection[str]) -> Catalogue:
-    """What is of no table whose code is gone; of such a table are also the functions that are called after it."""
+    """The catalogue without tables whose code is gone, and without what has such a table in its name."""
     if not gone:
         return catalogue
     theirs = words_regex(rf"(?:{'|'.join(map(re.escape, sorted(gone)))})")
     of_core = {name for name in catalogue if "keepbook_erase " in f"{name} "}
-    return {name: told for name, told in catalogue.items() if name in of_core or not theirs.search(name)}
+    return {name: spelled for name, spelled in catalogue.items() if name in of_core or not theirs.search(name)}
 
 
 def _read_catalogue(conn: Connection, place: str) -> Catalogue:
@@ -275,14 +275,14 @@ def _read_catalogue(conn: Connection, place: str) -> Catalogue:
     home = words_regex(rf'"?\b{place}\b"?\.?')
     conn.execute(text(f'SET LOCAL search_path = "{place}"'))
     for kind, query in _QUERIES.items():
-        for name, told in conn.execute(text(query), {"place": place}):
+        for name, definition in conn.execute(text(query), {"place": place}):
             if "alembic_version" not in name:
-                found[f"{kind} {name}"] = home.sub("", " ".join(str(told).split()))
+                found[f"{kind} {name}"] = home.sub("", " ".join(str(definition).split()))
     return found
 
 
 def _repair_server(address: str) -> None:
-    """Every guard anew, as it is installed; what is there already is replaced by its like."""
+    """Make every guard anew, in place of what is there."""
     with _administering(address) as conn:
         spread = cluster.is_spread(conn)
         cluster.prepare_to_guard(conn)
@@ -300,7 +300,7 @@ def _repair_server(address: str) -> None:
 
 
 def _tables_to_guard(conn: Connection, record: Record) -> list[str]:
-    """Every table whose guards are known here: others could not be put back."""
+    """The tables whose guards this program knows; only those can be put back."""
     found = conn.execute(text("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")).scalars()
     unknown = _tables_without_code(record)
     return [name for name in found if name not in unknown]
@@ -310,7 +310,7 @@ _GUARDING = regex(r"^(?:--[^\n]*\n|\s)*(?:CREATE (?:OR REPLACE )?(?:FUNCTION|TRI
 
 
 def _guarding(statements: list[str]) -> list[str]:
-    """Those of a schema's statements that guard its tables."""
+    """The statements that make functions, triggers, policies and rights, without tables and rows."""
     return [statement for statement in statements if _GUARDING.match(statement)]
 
 

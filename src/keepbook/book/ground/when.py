@@ -1,11 +1,13 @@
 """Instants, and dates as people say them.
 
-Inside the engine a time is fixed-width text in UTC ("2026-03-05T09:00:00.000000Z"), which sorts as text on
-every engine. Three ways lead there: `stamp` for what a clock said, `instant` for what a program hands in
-(ISO 8601 in any precision), `parse_date_words` for what a person types ("last Friday", "until the end of March");
-`read_moment` takes either, which is what `since` and `until` mean everywhere.
-Words are read by a small grammar: a rule turns a phrase into the spans of local time it may mean; which of
-them is taken, and which edge of it, says the table at `parse_date_words`. The moment is passed in, no clock is read.
+Inside the engine a time is fixed-width text in UTC ("2026-03-05T09:00:00.000000Z"), which sorts as text on every
+engine. Three functions make it: `stamp` from a datetime of a clock, `instant` from what a program passes (ISO 8601 in
+any precision), `parse_date_words` from what a person types ("last Friday", "until the end of March"). `read_moment`
+takes any of these; every `since` and `until` is read by it.
+
+Words are read by a small grammar: a rule turns a phrase into the spans of local time it may mean. The table at
+`parse_date_words` says which of these spans is taken, and whether its beginning or its end. The present is passed in;
+no clock is read here.
 """
 
 import calendar
@@ -24,17 +26,19 @@ Moment = Any
 """A point in time as a caller may give it: ISO text (also partial), a date, a datetime."""
 
 KEPT = 8192
-"""Instants whose other form is remembered: the five of a row are mostly one, and a list is asked for again."""
+"""How many conversions between text and datetime are cached: the times of a row are mostly equal, and lists are read
+again and again."""
 _TICK = timedelta(microseconds=1)
 
 
 class TimeSpan(NamedTuple):
-    """A stretch of time that starts at `first`. Without a length it is an instant."""
+    """A stretch of time that starts at `first` and is so many months and days long. Without a length it is an
+    instant."""
 
-    first: datetime  # naive: wall-clock time in the zone at hand; aware: an exact instant
+    first: datetime  # naive: wall-clock time in the zone of the `DateAnchor`; aware: an exact instant
     months: int = 0
     days: int = 0
-    to_last: bool = False  # "end of", "through": its last instant is meant, since or until
+    to_last: bool = False  # "end of", "through": its last instant is meant, be it a beginning or an end
 
     @property
     def after(self) -> datetime:
@@ -48,13 +52,14 @@ class TimeSpan(NamedTuple):
         return (self.months, self.days) == (0, 1)
 
     def edge(self, zone: tzinfo, end: bool) -> datetime:
+        """The instant that is meant: the first of the span, or its last, if so said or if a day ends something."""
         if (self.to_last and self.after != self.first) or (end and self.is_day):
             return _utc(self.after, zone) - _TICK
         return _utc(self.first, zone)
 
 
 class DateAnchor(NamedTuple):
-    """When and where a phrase is said, and whether it ends something."""
+    """The moment and zone in which a phrase is said, and whether the date ends something (`until`)."""
 
     moment: datetime
     zone: ZoneInfo
@@ -75,7 +80,7 @@ DateReader = Callable[[DateMatch, DateAnchor], list[TimeSpan]]
 
 def stamp(moment: datetime) -> str:
     """The one text form of an instant: UTC, microseconds, 27 characters."""
-    if moment.tzinfo is UTC:  # most of what there is
+    if moment.tzinfo is UTC:  # the usual case, so it comes first
         return _text(moment)
     if moment.utcoffset() is None:
         raise Invalid("A time needs a time zone, as in datetime.now(UTC).", field="moment")
@@ -141,8 +146,10 @@ def instant(value: str | datetime | date | None, *, field: str, zone: str = "UTC
         first = value
     elif isinstance(value, date):
         first = datetime.combine(value, time.min)
-    elif span := _iso(str(value).strip()):
-        first = span.first
+    else:
+        span = _iso(str(value).strip())
+        if span is not None:
+            first = span.first
     if first is not None:
         try:
             return stamp(_utc(first, where))
@@ -162,7 +169,7 @@ _ISO = regex(
 
 
 def _iso(text: str) -> TimeSpan | None:
-    """The year, month, day or instant that an ISO 8601 text names."""
+    """The year, month, day or instant that an ISO 8601 text names; None if it is no such text."""
     found = _ISO.fullmatch(text)
     if not found:
         return None
@@ -191,13 +198,16 @@ def _iso(text: str) -> TimeSpan | None:
 
 
 def _utc(moment: datetime, zone: tzinfo) -> datetime:
-    # zoneinfo reads a skipped time with the offset before the gap, so a midnight that a zone never had
+    # zoneinfo reads a time that summer time skips with the offset before the gap. So a midnight that did not exist
     # becomes the first instant of that day.
-    return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=zone)
+    return moment.astimezone(UTC)
 
 
 def _shift(moment: datetime, *, months: int = 0, days: int = 0) -> datetime:
-    """Calendar steps; a month before 31 March is the last of February."""
+    """The same time so many months and days later. A day that the month does not have becomes its last: one month
+    before 31 March is the last day of February."""
     year, month = divmod(moment.year * 12 + moment.month - 1 + months, 12)
     if not 1 <= year <= 9999:
         raise OverflowError
@@ -259,13 +269,17 @@ def read_moment(said: Moment, *, field: str, moment: datetime, zone: str) -> str
 
 
 def _nearest(text: str, anchor: DateAnchor) -> datetime | None:
+    """The instant that a phrase means: of all that it may mean, the nearest past one, or for an end the nearest to
+    come. None if it is no date."""
     if len(text) > 100:
         return None
     phrase = " ".join(text.casefold().split()).rstrip(".")
     through = False
-    while lead := _LEAD.match(phrase):
+    lead = _LEAD.match(phrase)
+    while lead is not None:
         through = through or lead[1] in ("through", "thru")
         phrase = phrase[lead.end() :]
+        lead = _LEAD.match(phrase)
     iso = _iso(phrase)
     if iso:
         spans = [iso]
@@ -274,7 +288,7 @@ def _nearest(text: str, anchor: DateAnchor) -> datetime | None:
     if through:
         spans = [span._replace(to_last=True) for span in spans]
     elif iso:
-        spans = [TimeSpan(iso.first)]  # exact as written: never stretched to the end of its day
+        spans = [TimeSpan(iso.first)]  # meant exactly as written: not stretched to the end of its day
     edges = [span.edge(anchor.zone, anchor.end) for span in spans]
     if not edges:
         return None
@@ -312,11 +326,13 @@ def _normalise(phrase: str) -> str:
 
 
 def _spans(phrase: str, anchor: DateAnchor) -> list[TimeSpan]:
-    """All that the phrase may name, in order of time; nothing if no rule knows it."""
-    if iso := _iso(phrase):
+    """All spans that the phrase may mean, in order of time; none if no rule fits it."""
+    iso = _iso(phrase)
+    if iso is not None:
         return [iso]
     for pattern, read in _RULES:
-        if found := pattern.fullmatch(phrase):
+        found = pattern.fullmatch(phrase)
+        if found is not None:
             return read(found, anchor)
     return []
 
@@ -362,6 +378,7 @@ _PARTS = {  # how far in they begin: for a month in days; for a season or quarte
 
 
 def _steps(said: str | None, otherwise: Iterable[int]) -> Iterable[int]:
+    """How many weeks, months or years away "last", "this" or "next" means; `otherwise`, if none of them was said."""
     if said:
         return [_STEPS[_WHICH[said]]]
     return otherwise
@@ -400,7 +417,7 @@ def _at_clock(found: DateMatch, anchor: DateAnchor) -> list[TimeSpan]:
             hour = hour % 12 + (12 if half == "pm" else 0)
     if hour > 23 or minute > 59:
         return []
-    # An hour alone comes every day.
+    # An hour without a day may be of yesterday, today or tomorrow.
     if found["rest"]:
         days = _spans(found["rest"], anchor)
     else:
@@ -415,7 +432,8 @@ def _a_day(found: DateMatch, anchor: DateAnchor) -> list[TimeSpan]:
 
 
 def _away(found: DateMatch, anchor: DateAnchor) -> list[TimeSpan]:
-    """A count of units from now, the way that is said or else the way it is read ("for 2 years")."""
+    """So many units before or after now. If the phrase does not say which ("for 2 years"), an end lies ahead and a
+    beginning lies back."""
     if found["count"].isdigit():
         count = int(found["count"])
     else:
@@ -486,7 +504,8 @@ def _a_monthly(found: DateMatch, anchor: DateAnchor) -> list[TimeSpan]:
 def _chosen(
     spans: Sequence[TimeSpan], said: str | None, anchor: DateAnchor, *, frame: TimeSpan, next_from: datetime
 ) -> list[TimeSpan]:
-    """Those that last, this or next leaves; `frame` is the current week or year."""
+    """The spans that "last", "this" or "next" selects. `frame` is the current week or year, `next_from` the instant
+    from which on "next" may begin."""
     now, which = anchor.local, _WHICH.get(said or "")
     if which == "last":
         return [span for span in spans if span.after <= now][-1:]

@@ -1,7 +1,7 @@
 """Anchors: hashes noted outside the book, which show what a chain cannot show by itself.
 
-Whoever rewrites everything with new hashes, or cuts off the end together with its links, leaves a chain that holds. An
-anchor is a file with the newest hash of each check so far. It belongs on another disk, or with another person.
+If somebody rewrites everything with new hashes, or cuts off the end together with its links, the chain still holds. So
+the newest hash of each check is noted in a file of anchors, to be kept on another disk, or with another person.
 """
 
 import json
@@ -33,7 +33,8 @@ class AnchorCheck:
         self._other: Anchor | None = None
 
     def see_link(self, link: int, hash: str) -> None:
-        if (anchor := self._missing.pop(link, None)) is not None and anchor.hash != hash and self._other is None:
+        anchor = self._missing.pop(link, None)
+        if anchor is not None and anchor.hash != hash and self._other is None:
             self._other = anchor
 
     def check_result(self, result: Verification) -> Verification:
@@ -73,9 +74,9 @@ def extend(path: Path, anchors: Iterable[Anchor], new: Anchor) -> None:
     """Append the chain's newest link to the file, unless it is there."""
     if any(replace(one, at=new.at) == new for one in anchors):
         return
-    told = {name: value for name, value in asdict(new).items() if value is not None}
+    fields = {name: value for name, value in asdict(new).items() if value is not None}
     try:
         with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(told) + "\n")
+            file.write(json.dumps(fields) + "\n")
     except OSError as error:
         raise Invalid(f"{path} cannot be written: {error.strerror}", field="anchor") from None

@@ -1,9 +1,9 @@
-"""One digest for many rows: for what comes by the thousand and is never looked at row by row.
+"""One digest for many rows: for rows that are written by the thousand, and never one by one.
 
 Each row holds the number of the batch that brought it. A row that is corrected or removed moves to the table of former
 rows, with the number of the batch that removed it. A batch's digest covers the rows it brought and the rows it removed,
-ordered by key, so one pass over both tables checks every batch in constant memory. What belongs to an owner has its
-batches under the owner's chain; for what everybody shares, an extension keeps a chain of its own.
+ordered by key, so one pass over both tables checks every batch in constant memory. Batches of an owner's rows are
+sealed by the owner's chain; for rows that all owners share, an extension keeps a chain of its own.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ from keepbook.storage.tables.declare import rules_of
 
 AT_ONCE = 2000
 _NONE, _NAN = "\x00", float("nan")
-"""Stand for nothing among texts and among numbers: neither is let in as a value."""
+"""Stand for NULL among texts and among numbers; as values both are refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +122,18 @@ def batch_digests(conn: Connection, kind: BatchTables, owner: str | None = None)
 
 
 def _standing(conn: Connection, kind: BatchTables, owner: str | None) -> Iterator[tuple[int, list[RowValues]]]:
-    """The batch and its rows, as long as one batch goes on, of what stands now and what stood before."""
+    """Current and former rows together, ordered by key, in runs of rows of the same batch: its number and these
+    rows."""
     width = kind.key
     now = ((row[-1], row) for row in _rows(conn, kind, kind.table, owner))
     before = ((row[-3], row[:-2]) for row in _rows(conn, kind, kind.former, owner))
     both = merge(now, before, key=lambda one: one[1][:width])
     for nth, some in groupby(both, key=itemgetter(0)):
         rows = (row[:-1] for _, row in some)
-        while part := list(islice(rows, AT_ONCE)):
+        part = list(islice(rows, AT_ONCE))
+        while part:
             yield nth, part
+            part = list(islice(rows, AT_ONCE))
 
 
 def _rows(conn: Connection, kind: BatchTables, table: Table, owner: str | None) -> Iterator[RowValues]:
@@ -152,7 +155,7 @@ def _all_of(columns: tuple[str, ...], table: Table, former: bool, owned: bool) -
 
 @cache
 def batch_kinds(tables: TableSet) -> Mapping[str, BatchTables]:
-    """What an owner's chain covers by batches, by the name of its table."""
+    """The tables of owners that are sealed by batches, by name."""
     named = {table.name: table for table in tables.declared}
     formers = ((rules_of(table).former_of, table) for table in tables.declared)
     return {

@@ -1,8 +1,9 @@
 """Walks the chain: checks that every link follows the one before it, and every digest what it covers.
 
 Links are the entries of the ledger and the covers between them. They are read as streams, in step with the versions
-that entries made and the seals that covers count, so that a long ledger needs no more memory than a short one. Where
-the book was mended (upkeep/mend.py), what stands before that has gaps: one digest holds it as it was left.
+that entries made and the seals that covers count, so that a long ledger needs no more memory than a short one. If the
+book was mended (upkeep/mend.py), the chain before the mend has gaps; it is checked against one digest that was taken
+then.
 """
 
 import hashlib
@@ -16,20 +17,22 @@ from keepbook.book.ledger import cover
 from keepbook.book.ledger.ledger import digest_fields, digest_of, entry_hash
 
 LinkSeen = Callable[[int, str], None]
-"""Hears of each link that holds: its number and its hash."""
+"""Called with each link that holds: its number and its hash."""
 
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """The place where the chain does not hold: a link, the entry it is, or a row and the link that covers it."""
+    """The first place where the book does not hold."""
 
     link: int
+    """The link that breaks, or that covers the row; 0 if no link breaks, but a state differs from its entry."""
     why: str
     event: int | None = None
+    """The entry, if the link is one, or a state differs from it."""
     table: str | None = None
     row: str | None = None
     about: tuple[str, str] | None = None
-    """Whose state it is that does not fit: a table and an id."""
+    """The table and id whose state differs from its entry."""
 
 
 class InStep:
@@ -61,7 +64,7 @@ class ChainWalk:
 
 
 class KeptDigest:
-    """The digest of what a mend left of the chain: its links, then its seals."""
+    """The digest of the part of the chain that a mend kept: its links, then its seals."""
 
     def __init__(self) -> None:
         self._sum = hashlib.sha256()
@@ -96,9 +99,12 @@ def walk_chain(
 ) -> ChainWalk:
     """Check an owner's chain link by link. `entries` and `covers` come ordered by link, `texts` (versions) by the entry
     that made them, `seals` by number. `seen` is called with each link that holds since the last mend, and its hash."""
-    walked, made, left = ChainWalk(), InStep(texts, lambda row: row.event), iter(seals)
+    walked = ChainWalk()
+    made = InStep(texts, lambda row: row.event)
+    left = iter(seals)
     links: Iterator[Any] = merge(entries, covers, key=lambda row: row.link)
-    if (mend := newest_mend(mends)) is not None:
+    mend = newest_mend(mends)
+    if mend is not None:
         links, left = _walk_kept(mend, walked, links, left, made, erased)
         if walked.stopped is not None:
             return walked
@@ -111,10 +117,9 @@ def walk_chain(
         else:
             why = _cover_break(row, walked, left)
         if why is not None:
-            # A cover out of step: what is missing before it may be the next entry.
             if is_entry:
                 event = walked.entries
-            elif row.link != walked.links:
+            elif row.link != walked.links:  # a link is missing before this cover: it may be the next entry
                 event = walked.entries + 1
             else:
                 event = None
@@ -122,22 +127,27 @@ def walk_chain(
             return walked
         walked.hash = row.hash
         seen(walked.links, row.hash)
-    if (loose := next(left, None)) is not None:
-        walked.stopped = Break(walked.links, "a seal stands in the book that no link covers", None, loose.what)
+    loose = next(left, None)
+    if loose is not None:
+        why = "a seal stands in the book that no link covers"
+        walked.stopped = Break(walked.links, why, table=loose.what)
     return walked
 
 
 def _walk_kept(
     mend: Any, walked: ChainWalk, links: Iterator[Any], seals: Iterator[Any], made: InStep, erased: set[str]
 ) -> tuple[Iterator[Any], Iterator[Any]]:
-    """Check what stands before the mend against its digest. Returns the links and seals since then."""
-    kept, row, seal = KeptDigest(), None, None
+    """Check the chain before the mend against the digest taken then. Returns the links and seals since then; the first
+    of each has been read already, so it is put back in front."""
+    kept = KeptDigest()
+    row = None
     for row in links:
         if row.link >= mend.link:
             links = chain([row], links)
             break
         kept.add_link(row)
-        if (why := link_fault(row, made, erased)) is not None:
+        why = link_fault(row, made, erased)
+        if why is not None:
             walked.stopped = Break(row.link, why, getattr(row, "seq", None))
             return links, seals
     for seal in seals:
@@ -149,13 +159,17 @@ def _walk_kept(
         walked.stopped = Break(mend.link, "the entry of the mend is missing", mend.event)
     elif kept.digest() != mend.kept:
         walked.stopped = Break(mend.link, "what the mend left before it was altered", mend.event)
-    walked.links, walked.entries, walked.seals, walked.hash = mend.link - 1, mend.event - 1, mend.sealed, kept.newest
+    walked.links = mend.link - 1
+    walked.entries = mend.event - 1
+    walked.seals = mend.sealed
+    walked.hash = kept.newest
     return links, seals
 
 
 def link_fault(row: Any, made: InStep, erased: set[str]) -> str | None:
     """Why a link does not hold by itself, whatever stands before it."""
-    if not hasattr(row, "seq"):
+    is_cover = not hasattr(row, "seq")
+    if is_cover:
         return None if cover.cover_hash(row._mapping) == row.hash else "its hash does not fit: the link was altered"
     if entry_hash(row._mapping) != row.hash:
         return "its hash does not fit: the entry was altered"
@@ -171,7 +185,7 @@ def _entry_break(row: Any, walked: ChainWalk, made: InStep, erased: set[str]) ->
 
 
 def text_fault(row: Any, made: InStep, erased: set[str]) -> str | None:
-    """Why what an entry recorded, or the text it made, is not what it was."""
+    """What is wrong with what an entry recorded, or with the text it made; None if both are as they were."""
     version = made.row_at(row.seq)
     if row.salt is None:
         if row.memory_id not in erased and row.other_id not in erased:

@@ -1,8 +1,8 @@
 """Refuses to write by a clock that cannot be right: one entry from 2099 would move every later entry there.
 
-An instant is held against the book's last link (400 days at most), and by the machine's own clock against the day of
-the build and the database server's clock. Reading goes on. What is refused the operator can let through once; a book
-whose end lies in the future already is written to, and says so.
+An instant may be at most 400 days after the book's last link. The machine's own clock is also compared with the day of
+the build and with the database server's clock. Reading is never refused. The operator can let one refused write
+through. If the end of a book already lies in the future, writes go on, with a notice.
 """
 
 import hashlib
@@ -17,11 +17,11 @@ from keepbook.storage.database import Database, Tx
 LONGEST_REST = timedelta(days=400)
 FROM_SERVER = timedelta(hours=1)
 AHEAD = timedelta(minutes=1)
-"""Clocks of several machines differ by less."""
+"""How far a link may lie in the future without a notice; clocks of several machines differ by less."""
 ACCEPTED_FOR = timedelta(days=1)
-"""By the clock that was accepted: the word was given for what it said then."""
+"""How long the operator's permission lasts, by the clock that it is for."""
 LAST_YEAR = "9999"
-"""Nothing could follow an entry at its end."""
+"""The last year of the calendar: no entry could follow one at its end."""
 
 _log = get_logger("keepbook")
 
@@ -30,7 +30,7 @@ _log = get_logger("keepbook")
 
 
 def clock_fault(now: datetime, last: str, server: datetime | None, *, is_machines: bool) -> str | None:
-    """Why this instant cannot be right, if it cannot. `last` is the instant of the book's last link."""
+    """Why this instant cannot be right; None if it can. `last` is the instant of the book's last link."""
     if last:
         rest = now - parse_stamp(last)
     else:
@@ -50,7 +50,7 @@ def clock_fault(now: datetime, last: str, server: datetime | None, *, is_machine
 
 
 def future_notice(now: datetime, last: str) -> str | None:
-    """What is said of a book whose last link lies in the future."""
+    """The notice for a book whose last link lies in the future; None if it does not."""
     if not last or parse_stamp(last) - now <= AHEAD:
         return None
     return (
@@ -67,7 +67,7 @@ def _minute(at: str) -> str:
 
 
 def check_clock(tx: Tx, now: datetime, last: str, server: datetime | None) -> None:
-    """Refuse what is written by a clock that cannot be right, unless the operator let it through."""
+    """Refuse a write at an instant that cannot be right, unless the operator has let it through."""
     refuse_last_year(now, last)
     fault = clock_fault(now, last, server, is_machines=tx.clock is system_clock.utc_now)
     if fault is not None and not leases.use_up(tx.conn, _lease_name(tx.owner), stamp(now)):
@@ -82,16 +82,16 @@ def check_clock(tx: Tx, now: datetime, last: str, server: datetime | None) -> No
 
 
 def refuse_last_year(now: datetime, last: str) -> None:
-    """Nobody's word lets that through."""
+    """Refuse a write in the last year of the calendar; the operator cannot let it through."""
     if max(stamp(now), last) >= LAST_YEAR:
         raise Conflict("the clock, or the book's last entry, is in the year 9999: nothing could follow", code="clock")
 
 
 def accept_clock(database: Database, owner: str, now: datetime) -> None:
-    """Let one write through that this clock would be refused for."""
+    """Let one write through that would be refused because of its clock."""
     leases.leave(database, _lease_name(owner), stamp(now + ACCEPTED_FOR))
 
 
 def _lease_name(owner: str) -> str:
-    """An erased owner's name stands nowhere."""
+    """The name of the permission's lease. It has a hash of the owner's name: an erasure leaves that name nowhere."""
     return f"clock {hashlib.sha256(owner.encode()).hexdigest()[:32]}"

@@ -2,9 +2,9 @@
 
 The database has noted which rows were touched (storage/cover_rules.py). Each gets a seal: a salted digest of all its
 values. One cover stands in the chain for all seals of the transaction, so a thousand messages cost one link, and a
-break still names its row. A row in a new state has a new seal, and the old seal loses its salt: of what was changed,
-removed, purged or erased nothing is left that a guess could be compared with. Covers are no entries: the ledger that
-people read, undo, time travel and caches do not see them.
+break still names its row. A row in a new state gets a new seal, and the old seal loses its salt: so nobody can check a
+guess of what was changed, removed, purged or erased. Covers are not entries: people, undo, time travel and caches do
+not see them.
 """
 
 import hashlib
@@ -26,9 +26,12 @@ from keepbook.storage.tables.cover import covers, seals, touched
 CHUNK = 256
 """How many rows are asked for at once."""
 CHAINED = ("previous", "link", "at", "first", "last", "digest")
+"""The columns of a cover that its hash covers."""
 
 
 class TouchedRow(NamedTuple):
+    """A row that this transaction inserted (then it is `fresh`), updated or deleted: its table and key."""
+
     what: str
     key: str
     fresh: int
@@ -54,7 +57,7 @@ class Batch:
         self._sum = hashlib.sha256()
 
     def add(self, nth: int, what: str, key: str, was: int | None, digest: str | None) -> None:
-        # No part of it holds a separator of records: control characters are not let in, but for the one inside a key.
+        # No part contains the separators used here: control characters are refused, but for another one inside a key.
         self._sum.update(f"{nth}\x1e{what}\x1e{key}\x1e{was}\x1e{digest}\n".encode())
 
     def digest(self) -> str:
@@ -85,7 +88,7 @@ def cover(tx: Tx) -> None:
 
 
 def forget_touched(tx: Tx) -> None:
-    """Clear the list of touched rows: a restored export brings its seals along."""
+    """Clear the list of touched rows, when a restored export brings its own seals."""
     _TAKE.tuples(tx.conn, {"owner": tx.owner})
 
 
@@ -106,13 +109,12 @@ def _seal_rows(tx: Tx, noted: Sequence[TouchedRow], count: int) -> Iterator[dict
         yield _seal(tx, what, key, nth, None, told)
 
 
-def _seal(tx: Tx, what: str, key: str, nth: int, was: int | None, said: Sequence[Any] | None) -> dict[str, Any]:
-    salt = None
-    if said is not None:
+def _seal(tx: Tx, what: str, key: str, nth: int, was: int | None, values: Sequence[Any] | None) -> dict[str, Any]:
+    """The seal of a row's values; of a removed row (None) one without salt and digest."""
+    salt = digest = None
+    if values is not None:
         salt = secrets.token_hex(16)
-    digest = None
-    if said is not None:
-        digest = row_digest(str(salt), what, key, said)
+        digest = row_digest(salt, what, key, values)
     return {
         "owner": tx.owner, "what": what, "key": key, "nth": nth, "was": was, "salt": salt,
         "digest": digest,
@@ -164,9 +166,11 @@ _LAST_SEAL = PreparedStatement(
 
 
 class CoveredRows:
-    """Reads rows of one covered table by key: one query per key, or one range query where the keys are neighbours."""
+    """Reads rows of one covered table by key: with one query per key, or with one range query for many keys that lie
+    close together."""
 
     FEW = 4
+    """Up to so many keys are asked for one by one."""
 
     def __init__(self, table: Table) -> None:
         self._table, self._parts = table, key_columns(table)
@@ -201,7 +205,7 @@ class CoveredRows:
         return self._one.tuples(conn, {"owner": owner, **self._end("first", parts)})
 
     def _together(self, conn: Connection, owner: str, some: Sequence[Sequence[Any]]) -> list[Any] | None:
-        """All between the first and the last, unless too much else stands there."""
+        """All rows between the first and the last key; None if there are too many others between them."""
         ends = self._end("first", some[0]) | self._end("last", some[-1])
         rows = self._stretch.tuples(conn, {"owner": owner, **ends})
         if len(rows) < 2 * CHUNK:
@@ -218,7 +222,7 @@ def covered_rows(table: Table) -> CoveredRows:
 
 
 def _seals_of(tx: Tx, what: str, keys: Sequence[str]) -> dict[str, int]:
-    """The seal in force of each row that has one; a row that was removed has none."""
+    """The number of the newest seal of each row that has one. A row that was removed counts as having none."""
     if len(keys) <= 2:
         found = [(key, _LAST_SEAL.tuples(tx.conn, {"owner": tx.owner, "what_": what, "key_": key})) for key in keys]
         return {key: rows[0][0] for key, rows in found if rows and rows[0][1] is not None}

@@ -1,9 +1,9 @@
 """The ledger: one entry for every write, each chained to the one before it.
 
-An entry says who did what, through which door, in which chat, and holds the memory's state before and after; the text
-itself stands once, in the version it made. A salted digest binds entry and text together, and the chain of hashes
-covers the digests only, never the text, so erasing a text (and its salt) leaves the chain whole and nothing to guess
-from. The owner's name is in no hash: a book may move to another name.
+An entry says who did what, through which door, in which chat, and holds the memory's state before and after. The text
+itself is stored once, in the version that the entry made. A salted digest binds entry and text together. The chain of
+hashes covers the digests, not the texts: if a text and its salt are erased, the chain still holds, and the text cannot
+be guessed from the digest. The owner's name is in no hash, since a book may be imported under another name.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ from keepbook.storage.tables.memory import BOOKKEEPING, versions
 
 AUTOMATIC_ACTORS = ("extractor", "job")
 AGENT, READER, IMPORT = "agent", "reader", "import"
-"""What those are called who have no name."""
+"""The names of writers that have no name of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +43,19 @@ class Origin:
     door: str
     thread_id: str | None = None
     source: str | None = None
-    """Set where the door fixes the source whatever is written: `extracted`, `imported`."""
+    """If set, the source of everything written, whatever it is: `extracted`, `imported`."""
     for_person: bool = False
-    """An agent's tool in one of our own chats, at a turn that the person spoke: it carries out what they said."""
+    """Whether an agent's tool in one of our own chats carries out what the person said at this turn."""
     name: str | None = None
-    """What an agent or program is called, where lines say who wrote them."""
+    """The name of the agent or program, as lines that it wrote show it."""
 
     @property
     def is_agent(self) -> bool:
-        """Whether an agent acts on its own, not at the person's turn."""
+        """Whether an agent acts on its own, not on what the person said at this turn."""
         return self.actor == "agent" and not self.for_person
 
     def writer(self, made_by: str | None = None) -> str | None:
-        """Who chooses the words of a write, if it is not the person; `made_by` read them out of a chat."""
+        """Who chose the words of a write; None: the person. `made_by` is the reader that found them in a chat."""
         if self.source == "imported":
             return self.name or IMPORT
         if self.actor in AUTOMATIC_ACTORS:
@@ -65,8 +65,8 @@ class Origin:
         return None
 
     def source_for(self, confidence: str) -> str:
-        """The source of a write: typed by a person, or by an agent, saved as the person said it or as its own
-        reading."""
+        """The source of a write: `profile` if the person writes; if an agent does, `chat` for what the person said and
+        `inferred` for its own reading."""
         if self.source is not None:
             return self.source
         if self.actor == "person":
@@ -133,19 +133,20 @@ VERSION_TEXT = (
 """The columns of a version that its entry's digest covers."""
 _UNDIGESTED = set(BOOKKEEPING) - {"restored_from", "correction"}
 VERSION_YOUNGER = tuple(column.name for column in versions.c if column.name not in (*VERSION_TEXT, *_UNDIGESTED))
-"""All other columns that say something, where a version says something in them: one that does not is spelled as before
-there were labels and quotations."""
+"""Columns that were added later (labels, quotations). The digest covers those that are not empty, so that older entries
+still fit theirs."""
 
 CHAINED = (
     "previous", "seq", "at", "actor", "door", "thread_id", "action", "memory_id", "other_id", "link_id",
     "undoes", "digest",
 )  # fmt: skip
+"""The columns of an entry that its hash covers."""
 
 
 def digest_fields(version: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a version that its entry's digest covers."""
-    told = {name: version[name] for name in VERSION_TEXT}
-    return told | {name: version[name] for name in VERSION_YOUNGER if version[name] not in (None, 0)}
+    always = {name: version[name] for name in VERSION_TEXT}
+    return always | {name: version[name] for name in VERSION_YOUNGER if version[name] not in (None, 0)}
 
 
 def entry_hash(row: Mapping[str, Any]) -> str:
@@ -164,7 +165,7 @@ def next_instant(last: str, now: datetime) -> str:
 
 
 def chain_head(tx: Tx) -> Head:
-    if tx.head is None:  # under the owner's lock, or of one view: it is read once a transaction
+    if tx.head is None:  # read once per transaction: nobody else can add to it meanwhile
         tx.head = _read_head(tx)
     last: Head = tx.head
     return last
@@ -181,7 +182,7 @@ def begin_entry(tx: Tx) -> str:
 
 
 def _read_clock(tx: Tx) -> datetime:
-    """The clock; in a write it is checked at its first reading, against the end of the ledger as it was found."""
+    """What the clock says. In a write its first reading is checked against the newest link of the ledger."""
     last, now = chain_head(tx), tx.clock()
     if tx.writes and not tx.clock_checked:
         check_clock(tx, now, last.newest, last.server)
@@ -190,7 +191,7 @@ def _read_clock(tx: Tx) -> datetime:
 
 
 def held_against_clock(tx: Tx) -> tuple[datetime, str, str | None]:
-    """What the clock says, when the last link was made, and why a write now would be refused, if it would."""
+    """What the clock says, when the last link was made, and why a write would be refused now (None: it would not)."""
     last, now = chain_head(tx), tx.clock()
     return now, last.newest, clock_fault(now, last.newest, last.server, is_machines=tx.clock is utc_now)
 
@@ -210,7 +211,7 @@ def append(
     undoes: int | None = None,
     sealed: bool = True,
 ) -> int:
-    """Write the next entry and return its number. Unsealed entries (purges) hold no text and no salt."""
+    """Write the next entry and return its number. An entry that is not `sealed` (a purge) has no text and no salt."""
     last = chain_head(tx)
     before_text = None
     if before is not None:
@@ -242,8 +243,8 @@ _INSERT = PreparedStatement(insert(ledger), ledger.c.keys())
 
 
 def _greatest(number: Column[int]) -> ColumnElement[bool]:
-    """Whether a row is the owner's last by this number. Asked like this it is looked up in place; a sorted and cut list
-    would be stored aside first, which costs more than the rest of the query."""
+    """A condition: the row has the owner's highest `number`. Written in this way it is looked up in the index; ORDER BY
+    with LIMIT would store a list first, which costs more than the rest of the query."""
     mine = number.table.alias("every").c
     last = select(func.max(mine[number.name])).where(mine.owner == bindparam("owner")).scalar_subquery()
     return and_(number.table.c.owner == bindparam("owner"), number == last)
@@ -281,8 +282,8 @@ _HEAD = PreparedStatement(
 
 
 def _read_head(tx: Tx) -> Head:
-    """The newest entry, and the newest link, be it an entry or a cover. The person's switches and preset come along, so
-    that nobody has to ask for them alone."""
+    """The newest entry, and the newest link, be it an entry or a cover. The same query reads the person's switches and
+    preset, so that they cost no query of their own."""
     ((seq, at, hash, link, cover_hash, cover_link, sealed, cover_at, memory, never, preset, server),) = _HEAD.tuples(
         tx.conn, {"owner": tx.owner}
     )
@@ -294,10 +295,10 @@ def _read_head(tx: Tx) -> Head:
 
 
 def get_row(tx: Tx, event: int) -> Any:
-    known = 0 < event <= chain_head(tx).seq
+    exists = 0 < event <= chain_head(tx).seq
     query = select(ledger).where(ledger.c.owner == tx.owner, ledger.c.seq == event)
     row = None
-    if known:
+    if exists:
         row = tx.conn.execute(query).first()
     if row is None:
         raise NotFound(f"there is no entry {shown_number(event)} in this ledger", field="event")
@@ -324,7 +325,7 @@ def last_actor(tx: Tx, memory_id: str, actions: tuple[str, ...]) -> str | None:
 
 
 def is_put_away_by_person(tx: Tx, memory_id: str) -> bool:
-    """Whether the person forgot or deleted a memory, or a tool of one of our own chats did."""
+    """Whether the person put a memory away last (forgot, deleted), themselves or by a tool in one of our own chats."""
     away = ("forget", "delete", "undo", "restore")
     mine = (ledger.c.owner == tx.owner, ledger.c.memory_id == memory_id, ledger.c.action.in_(away))
     last = select(ledger.c.actor, ledger.c.thread_id).where(*mine).order_by(ledger.c.seq.desc()).limit(1)
@@ -333,7 +334,7 @@ def is_put_away_by_person(tx: Tx, memory_id: str) -> bool:
 
 
 def is_by_person(tx: Tx, actor: str, thread_id: str | None) -> bool:
-    """Whether the person acts, or a tool of one of our own chats for them."""
+    """Whether the actor is the person, or an agent's tool in one of our own chats, which acts for them."""
     if actor == "person" or thread_id is None:
         return actor == "person"
     ours = select(threads.c.id).where(threads.c.owner == tx.owner, threads.c.session.is_(None))
@@ -341,7 +342,7 @@ def is_by_person(tx: Tx, actor: str, thread_id: str | None) -> bool:
 
 
 def newer_touch(tx: Tx, event: int, memory_id: str | None, link_id: str | None) -> Any:
-    """The first later entry about the same thing, if any. A link is its own thing, apart from its ends."""
+    """The first later entry about the same link, or else about the same memory; None if there is none."""
     if link_id:
         same = ledger.c.link_id == link_id
     else:
@@ -360,7 +361,7 @@ def entries(
     before: int | None = None,
     limit: int | None = None,
 ) -> list[Entry]:
-    """Entries, newest first, with the text of the versions they moved between."""
+    """Entries, newest first, with the contents of the versions before and after."""
     clean_whole(after, "after", 0)
     for name, number in (("before", before), ("limit", limit)):
         if number is not None:
@@ -396,7 +397,7 @@ def _texts(tx: Tx, memory_ids: set[str]) -> dict[tuple[str, int], str | None]:
 
 
 def _entry(row: Any, texts: Mapping[tuple[str, int], str | None]) -> Entry:
-    def told(state: str | None) -> dict[str, Any] | None:
+    def with_content(state: str | None) -> dict[str, Any] | None:
         if state is None:
             return None
         known: dict[str, Any] = stored_json.load_json(state)
@@ -405,6 +406,7 @@ def _entry(row: Any, texts: Mapping[tuple[str, int], str | None]) -> Entry:
         return known
 
     return Entry(
-        row.seq, parse_stamp(row.at), row.actor, row.door, row.thread_id, row.action, row.memory_id, row.other_id,
-        row.link_id, row.undoes, told(row.before), told(row.after), row.hash,
+        event=row.seq, at=parse_stamp(row.at), actor=row.actor, door=row.door, thread_id=row.thread_id,
+        action=row.action, memory_id=row.memory_id, other_id=row.other_id, link_id=row.link_id, undoes=row.undoes,
+        before=with_content(row.before), after=with_content(row.after), hash=row.hash,
     )  # fmt: skip

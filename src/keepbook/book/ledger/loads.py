@@ -1,7 +1,7 @@
 """Loads: what one imported file brought, stored so that it can be shown, and taken back as a whole.
 
-Here are their rows. How a load is taken back stands in `upkeep/take_back.py` for memories and chats; what an extension
-brought in, it takes back itself. The columns of such loads have their names from the first that did.
+This module reads and writes their rows. `upkeep/take_back.py` takes back memories and chats; an extension takes back
+what it imported itself. Some columns are named after the first extension that imported something (trades, fills).
 """
 
 import json
@@ -23,9 +23,9 @@ from keepbook.storage.tables.upkeep import loads
 MEMORIES, TRADES = "memories", "trades"
 MOST = 1000
 UNDER_WAY = "under_way"
-"""In `told` of a load that is not whole yet: it is being written, or was cut off."""
+"""The key in `told` of a load that is not complete: it is being written, or was cut off."""
 NOTHING_TOLD: Mapping[str, Any] = {"file": "", "added": 0, "paired": 0, "wrong": 0, "unchanged": 0, "refused": ()}
-"""What is told of a load that had no rows."""
+"""The `told` of a load that had no rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ def record_load(
 
 
 def grow_load(tx: Tx, nth: int, *, brought: Any, told: Mapping[str, Any]) -> None:
-    """Record what came in since, of a load that is under way (`told` says so until the last piece)."""
+    """Record what came in since, for a load that is written piece by piece; `told` has `UNDER_WAY` until the last."""
     mine = update(loads).where(loads.c.owner == tx.owner, loads.c.nth == nth)
     tx.conn.execute(mine.values(brought=_json(brought), told=_json(told)))
 
@@ -153,14 +153,10 @@ def load_of(one: Arrival) -> Load:
         gone = one.gone
     else:
         gone = {"memories": (), "chats": (), "stayed": 0}
+    memories = chats = 0
     if mine:
         memories = one.told["memories"]
-    else:
-        memories = 0
-    if mine:
         chats = one.told["chats"]
-    else:
-        chats = 0
     undone_at = None
     if one.undone_at is not None:
         undone_at = stamp(one.undone_at)

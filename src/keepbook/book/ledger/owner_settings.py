@@ -1,8 +1,8 @@
 """The owner's preset and zone: set by an entry of the ledger, and taken back by one.
 
-Blocks and figures depend on them, so the ledger says who set what. An entry holds only what it changed, before and
-after, so that each setting is undone for itself. What the person chose besides (`owners/choices.py`) may hold words of
-theirs and is sealed instead: there a removed word is gone.
+Blocks and figures depend on them, so the ledger says who set what. An entry holds only the settings it changed, before
+and after, so that each can be undone by itself. Other choices of the person (`owners/choices.py`) may hold their words;
+these are not in entries but sealed, so that a removed word is gone.
 """
 
 from collections.abc import Iterator, Mapping
@@ -46,7 +46,7 @@ def is_about_settings(row: Any) -> bool:
 def change_settings(
     tx: Tx, origin: Origin, wanted: Mapping[str, str | None], *, undoes: int | None = None
 ) -> Configured:
-    """Set what is wanted and other than it was, with one entry for all of it. The owner is known."""
+    """Set the settings that are to change, with one entry for all of them. The owner's row must exist."""
     row = tx.conn.execute(select(owners).where(owners.c.owner == tx.owner)).one()
     before = {name: getattr(row, name) for name in SETTINGS}
     changed = {name: value for name, value in wanted.items() if value != before[name]}
@@ -70,23 +70,23 @@ def undo_settings(tx: Tx, origin: Origin, row: Any) -> Configured:
 
 
 def newer_change(tx: Tx, row: Any) -> Any:
-    """The first later entry that set any of what this one did."""
+    """The first later entry that set any of the settings that this one did."""
     mine = stored_json.load_json(row.after).keys()
     return next((one for one in _entries(tx, row.seq) if stored_json.load_json(one.after).keys() & mine), None)
 
 
 def settings_drift(tx: Tx) -> int | None:
-    """The last entry about a setting that does not stand as that entry left it."""
-    told: dict[str, tuple[str | None, int]] = {}
+    """The entry that set a setting last, if its value is no longer the one it set; the earliest of several such."""
+    last: dict[str, tuple[str | None, int]] = {}
     for one in _entries(tx, 0):
-        told |= {name: (value, one.seq) for name, value in stored_json.load_json(one.after).items()}
+        last |= {name: (value, one.seq) for name, value in stored_json.load_json(one.after).items()}
     row = tx.conn.execute(select(owners).where(owners.c.owner == tx.owner)).first()
-    wrong = [seq for name, (value, seq) in told.items() if name not in SETTINGS or getattr(row, name, None) != value]
+    wrong = [seq for name, (value, seq) in last.items() if name not in SETTINGS or getattr(row, name, None) != value]
     return min(wrong, default=None)
 
 
 def _entries(tx: Tx, after: int) -> Iterator[Any]:
-    """The entries about settings behind an entry, oldest first."""
+    """The entries about settings after an entry, oldest first."""
     alone = (ledger.c.memory_id.is_(None), ledger.c.link_id.is_(None), ledger.c.other_id.is_(None))
     about = (*alone, ledger.c.action.in_((CONFIGURE, "undo")))
     query = select(ledger).where(ledger.c.owner == tx.owner, ledger.c.seq > after, *about)

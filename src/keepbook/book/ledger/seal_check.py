@@ -20,13 +20,13 @@ from keepbook.storage.tables.declare import rules_of
 
 Progress = Callable[[int], None]
 AT_ONCE = 1000
-"""Rows that a stream takes from the database at a time."""
+"""How many rows a stream takes from the database at a time."""
 OWNER: BindParameter[str] = bindparam("owner_")
-"""Whose rows, in a query of a stream: it is put together once and asked of many books."""
+"""The parameter for the owner in queries of a stream, which are built once and run for many books."""
 
 
 class RowStreams:
-    """The server-side cursors of one verification. All are closed at its end, also after an error, so that none stays
+    """The server-side cursors of one verification. They are closed at its end, even after an error, so that none stays
     open on a pooled connection."""
 
     def __init__(self, tx: Tx) -> None:
@@ -48,7 +48,7 @@ class RowStreams:
 
 
 def live(group: list[Any]) -> tuple[Any | None, str | None]:
-    """The seal in force among the seals of one row, oldest first, or why they do not follow each other."""
+    """The newest of a row's seals, given from the oldest on, or None and why they do not follow each other."""
     before = None
     for seal in group:
         if before is not None and before.digest is not None:
@@ -87,8 +87,9 @@ def rows_break(tx: Tx, streams: RowStreams, progress: Progress = lambda _: None)
                 if why is None and row is None and seal.salt is None and what in tx.tables.unexported:
                     continue
                 expected += 1
-                if why := why or _misfit(seal, row):
-                    return _break_at(tx, table, seal.key, seal.nth, why)
+                fault = why or _misfit(seal, row)
+                if fault is not None:
+                    return _break_at(tx, table, seal.key, seal.nth, fault)
             done += len(some)
             progress(done)
         if counts[what] != expected:
@@ -99,8 +100,8 @@ def rows_break(tx: Tx, streams: RowStreams, progress: Progress = lambda _: None)
 
 
 def unfit_rows(tx: Tx, streams: RowStreams, unvouched: Collection[int]) -> Iterator[tuple[Table, str]]:
-    """Every row that differs from its seal, has none, or whose seal nothing vouches for: its table and key. `unvouched`
-    are the numbers of seals that no link of the chain covers."""
+    """Table and key of every row that differs from its seal, has none, or whose seal is `unvouched`: the numbers of
+    seals that no link of the chain covers."""
     sealed = _seal_counts(tx)
     for what, table in tx.tables.covered.items():
         fitting: set[str] = set()
@@ -119,7 +120,7 @@ def unfit_rows(tx: Tx, streams: RowStreams, unvouched: Collection[int]) -> Itera
 
 
 def unfit_batches(tx: Tx, streams: RowStreams, unvouched: Collection[int]) -> Iterator[tuple[batch.BatchTables, str]]:
-    """Every batch that differs from its seal, or has none: of which tables, and its number."""
+    """Every batch that differs from its seal or has none: its tables and its number."""
     sealed = _seal_counts(tx)
     for what, kind in batch.batch_kinds(tx.tables).items():
         totals = dict(batch.batch_digests(tx.conn, kind, tx.owner))
@@ -136,7 +137,7 @@ def unfit_batches(tx: Tx, streams: RowStreams, unvouched: Collection[int]) -> It
 
 
 def _batch_break(tx: Tx, streams: RowStreams, what: str, kind: batch.BatchTables, sealed: int) -> Break | None:
-    """The first batch of a table that is not as its seal says, or rows that came with none."""
+    """The first batch of a table that differs from its seal, or that has none."""
     table, totals = kind.table, dict(batch.batch_digests(tx.conn, kind, tx.owner))
     for seal, why in _in_force(tx, streams, what, sealed):
         found = None
@@ -145,14 +146,16 @@ def _batch_break(tx: Tx, streams: RowStreams, what: str, kind: batch.BatchTables
         said = None
         if found is not None:
             said = [found.digest()]
-        if why := why or _misfit(seal, said):
-            return _break_at(tx, table, "", seal.nth, f"{why}, of what came in batch {seal.key}")
+        fault = why or _misfit(seal, said)
+        if fault is not None:
+            return _break_at(tx, table, "", seal.nth, f"{fault}, of what came in batch {seal.key}")
     if totals:
         return _break_at(tx, table, "", 0, f"this ledger did not make what says it came in batch {min(totals)}")
     return None
 
 
 def _misfit(seal: Any, row: Any) -> str | None:
+    """How a row differs from its seal; None if it fits."""
     if row is None:
         return "it was removed"
     if seal.salt is None or row_digest(seal.salt, seal.what, seal.key, row) != seal.digest:
@@ -161,7 +164,7 @@ def _misfit(seal: Any, row: Any) -> str | None:
 
 
 def _break_without_seal(tx: Tx, streams: RowStreams, table: Table) -> Break:
-    """A row that no seal knows: the count says that there is one."""
+    """The first row without a seal; the counts of rows and seals have shown that there is one."""
     sealed = {}
     query = select(table).where(table.c.owner == OWNER, *_only(table)).order_by(*table.primary_key.columns)
     for rows in _in_chunks(streams.read_rows(query)):
@@ -177,16 +180,19 @@ def _break_without_seal(tx: Tx, streams: RowStreams, table: Table) -> Break:
 
 
 def _break_at(tx: Tx, table: Table, key: str, nth: int, why: str) -> Break:
-    link = select(func.max(covers.c.link)).where(covers.c.owner == tx.owner, *([covers.c.first <= nth] if nth else []))
-    return Break(tx.conn.execute(link).scalar() or 0, why, None, table.name, row_in_words(table, key))
+    """The break at a row. Its link is the one that covers the seal `nth`; without a seal (0), the newest cover."""
+    link = select(func.max(covers.c.link)).where(covers.c.owner == tx.owner)
+    if nth:
+        link = link.where(covers.c.first <= nth)
+    return Break(link=tx.conn.execute(link).scalar() or 0, why=why, table=table.name, row=row_in_words(table, key))
 
 
 # Queries
 
 
 def _in_force(tx: Tx, streams: RowStreams, what: str, sealed: int) -> Iterator[tuple[Any, str | None]]:
-    """The seal in force of each row of a table that should be there, or why its seals do not fit. Few are taken at
-    once: to open a stream costs more than they do."""
+    """The newest seal of each row of a table that should exist, or the last one and why its seals do not fit. A few are
+    read in one query, since opening a stream costs more."""
     few = sealed <= AT_ONCE
     every = _FEW.rows(tx.conn, {"owner_": tx.owner, "what_": what}) if few else streams.read_rows(_SEALS, what_=what)
     for _, group in groupby(every, key=lambda seal: seal.key):
@@ -240,10 +246,10 @@ def _counting(tables: TableSet) -> PreparedStatement:
 
 
 def _seal_counts(tx: Tx) -> dict[str, int]:
-    """How many seals there are of a table, of those that have any."""
+    """How many seals each table has, by its name; a table without any is missing."""
     return dict(_SEALED.tuples(tx.conn, {"owner": tx.owner}))
 
 
 def _counts(tx: Tx) -> dict[str, int]:
-    """How many rows each table has that should be sealed."""
+    """How many rows of each table should be sealed."""
     return dict(_counting(tx.tables).tuples(tx.conn, {"owner": tx.owner}))

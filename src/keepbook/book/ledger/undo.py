@@ -1,6 +1,6 @@
-"""Undo: any write can be taken back, as long as nothing newer stands on it.
+"""Undo: any write can be taken back, as long as no later write changed the same thing.
 
-Taking back is itself a write, so it can be taken back too: undo of an undo is redo.
+An undo is a write itself, so it can be undone too: that is redo.
 """
 
 from typing import Any
@@ -58,7 +58,8 @@ def undo(tx: Tx, origin: Origin, preset: Preset, event: int | None) -> Written |
 
 
 def _refuse_persons(tx: Tx, origin: Origin, row: Any) -> None:
-    """Refuse to take back what the person did. Of a memory's words an agent leaves what it wanted as a proposal."""
+    """Refuse to take back what the person did. If it is about a memory's words, what the agent wanted is left as a
+    proposal."""
     said = f"entry {row.seq} is the person's own; only they take it back"
     wanted = None
     if origin.is_agent and row.memory_id is not None:
@@ -69,7 +70,7 @@ def _refuse_persons(tx: Tx, origin: Origin, row: Any) -> None:
 
 
 def _wanted_instead(tx: Tx, row: Any) -> dict[str, Any] | None:
-    """What the undo would have come to; None where no words come, go or change."""
+    """The change that the undo would have made, as the fields of a proposal; None if it would not change any words."""
     memory = find_row(tx, row.memory_id)
     target = {"memory_id": memory.id, "category": memory.category, "subject": memory.subject}
     if row.before is None:
@@ -86,7 +87,7 @@ def _wanted_instead(tx: Tx, row: Any) -> dict[str, Any] | None:
 
 
 def _refuse_newer(event: int, newer: Any, did: str, instead: str) -> None:
-    """Refuse to undo what a newer entry stands on."""
+    """Refuse to undo an entry if a newer one is about the same thing."""
     if newer is None:
         return
     if newer.undoes == event:

@@ -30,32 +30,42 @@ LINK_FIELDS = ("id", "from_id", "to_id", "relation", "created_at", "removed_at")
 
 @dataclass(frozen=True, slots=True)
 class Mend:
-    """What the operator set aside at one time: so many rows, into a file whose digest its entry holds."""
+    """What the operator set aside at one time, and the file it went to."""
 
     event: int
+    """The number of the ledger entry that tells of it."""
     at: str
     rows: int
+    """How many rows were set aside."""
     file: str
     digest: str
+    """The file's digest, which the entry holds too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """Whether the ledger holds. If not, `why` says how: at the entry `broken`, or in the `row` of a `table` that has
-    not fit since `link`. `links` counts entries and covers, `hash` is the newest link's. Of a book that was mended
-    `since` says since which entry it is whole, and `mends` what was set aside."""
+    """Whether the ledger holds, and if not, where and why it does not."""
 
     ok: bool
     entries: int
+    """How many entries were checked."""
     broken: int | None = None
+    """The entry that does not hold, or that a memory, version, link or setting differs from."""
     why: str | None = None
     table: str | None = None
+    """The table of a row that differs from its seal; None if the fault is elsewhere."""
     row: str | None = None
+    """That row's key, in words."""
     link: int | None = None
+    """The link that covers that row, or the one at which the chain breaks."""
     links: int = 0
+    """How many entries and covers were checked."""
     hash: str = ""
+    """The hash of the newest link."""
     since: str | None = None
+    """Since which entry a mended book is whole, in words."""
     mends: tuple[Mend, ...] = ()
+    """What the operator set aside, oldest first."""
 
     @property
     def where(self) -> str:
@@ -71,25 +81,29 @@ class Verification:
 def since_in_words(mends: Sequence[Mend]) -> str | None:
     if not mends:
         return None
-    went = [f"{one.rows:,} {'row was' if one.rows == 1 else 'rows were'} set aside on {one.at[:10]}" for one in mends]
-    return f"whole since entry {mends[-1].event}; {', '.join(went)}"
+    set_aside = [
+        f"{one.rows:,} {'row was' if one.rows == 1 else 'rows were'} set aside on {one.at[:10]}" for one in mends
+    ]
+    return f"whole since entry {mends[-1].event}; {', '.join(set_aside)}"
 
 
-def pair_by_id(left: Iterable[Any], right: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any, Any]]:
-    """Two streams sorted by id, side by side; None on the side that has no row under that id."""
-    ours, theirs = iter(left), iter(right)
-    row: Any = next(ours, None)
-    told: Any = next(theirs, None)
-    while row is not None or told is not None:
-        if told is None or (row is not None and row.id < told[0]):
+def pair_by_id(rows: Iterable[Any], entries: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any, Any]]:
+    """Two streams sorted by id, side by side, as (id, row, entry). Where one side has nothing under an id, it is
+    None."""
+    more_rows, more_entries = iter(rows), iter(entries)
+    row: Any = next(more_rows, None)
+    entry_id, entry = next(more_entries, (None, None))
+    while row is not None or entry_id is not None:
+        if entry_id is None or (row is not None and row.id < entry_id):
             yield row.id, row, None
-            row = next(ours, None)
-        elif row is None or told[0] < row.id:
-            yield told[0], None, told[1]
-            told = next(theirs, None)
+            row = next(more_rows, None)
+        elif row is None or entry_id < row.id:
+            yield entry_id, None, entry
+            entry_id, entry = next(more_entries, (None, None))
         else:
-            yield row.id, row, told[1]
-            row, told = next(ours, None), next(theirs, None)
+            yield row.id, row, entry
+            row = next(more_rows, None)
+            entry_id, entry = next(more_entries, (None, None))
 
 
 def _stands_as_left(table: Table, entry: Any, row: Any) -> bool:
@@ -98,14 +112,16 @@ def _stands_as_left(table: Table, entry: Any, row: Any) -> bool:
         names = STATE_FIELDS
     else:
         names = LINK_FIELDS
-    if {name: getattr(row, name) for name in names} != stored_json.load_json(entry.after) or row.event != entry.seq:
+    now = {name: getattr(row, name) for name in names}
+    then = stored_json.load_json(entry.after)
+    if now != then or row.event != entry.seq:
         return False
     if table is links:
         return True
-    spelled = None
+    subject_key = None
     if row.subject is not None:
-        spelled = fold_text(row.subject)
-    return row.purged_at is None and row.updated_at == entry.at and row.subject_key == spelled
+        subject_key = fold_text(row.subject)
+    return row.purged_at is None and row.updated_at == entry.at and row.subject_key == subject_key
 
 
 # Operations
@@ -119,9 +135,10 @@ def verify(tx: Tx, progress: Progress = lambda _: None, seen: LinkSeen = lambda 
 
 
 def _verify(tx: Tx, streams: RowStreams, progress: Progress, seen: LinkSeen) -> Verification:
-    erased, mended = erased_ids(tx), mend_rows(tx)
-    told = tuple(map(_told_mend, mended))
-    since = since_in_words(told)
+    erased = erased_ids(tx)
+    mended = mend_rows(tx)
+    its_mends = tuple(map(_mend_of_row, mended))
+    since = since_in_words(its_mends)
     walked = walk_chain(
         streams.read_rows(_ENTRIES),
         streams.read_rows(_COVERS),
@@ -133,47 +150,55 @@ def _verify(tx: Tx, streams: RowStreams, progress: Progress, seen: LinkSeen) -> 
     )
     found = walked.stopped
     if found is None:
-        drifts = [*_first(version_drifts(tx, streams, erased)), *_first(state_drifts(streams, erased))]
-        drifts += _setting_drifts(tx)
+        drifts = chain(version_drifts(tx, streams, erased), state_drifts(streams, erased), _setting_drifts(tx))
         found = min(drifts, key=lambda one: one.event or 0, default=None)
     if found is None:
         found = rows_break(tx, streams, progress)
     if found is None:
-        return Verification(True, walked.entries, links=walked.links, hash=walked.hash, since=since, mends=told)
+        return Verification(
+            ok=True, entries=walked.entries, links=walked.links, hash=walked.hash, since=since, mends=its_mends
+        )
     if found.row is None:
         why = found.why
     else:
         why = f"{found.table}, {found.row}: {found.why}"
     return Verification(
-        False, walked.entries, found.event, why, found.table, found.row, found.link, walked.links, walked.hash, since,
-        told,
-    )  # fmt: skip
-
-
-def _first(drifts: Iterator[Break]) -> list[Break]:
-    """The earliest of them, if there is any."""
-    earliest = min(drifts, key=lambda one: one.event or 0, default=None)
-    if earliest is None:
-        return []
-    return [earliest]
+        ok=False,
+        entries=walked.entries,
+        broken=found.event,
+        why=why,
+        table=found.table,
+        row=found.row,
+        link=found.link,
+        links=walked.links,
+        hash=walked.hash,
+        since=since,
+        mends=its_mends,
+    )
 
 
 def version_drifts(tx: Tx, streams: RowStreams, erased: set[str]) -> Iterator[Break]:
-    """Versions that no entry made, twice made, or whose time in the book is not what the ledger says."""
-    ((newest,),) = _NEWEST.tuples(tx.conn, {"owner_": tx.owner})
+    """Versions that no entry made, that one entry made twice, or whose times are not what the ledger says."""
+    newest = _NEWEST.tuples(tx.conn, {"owner_": tx.owner})[0][0]
     last_entry = max(1, newest or 1)
+
+    def within_ledger(event: int) -> int:
+        """The nearest entry that exists: a forged version may name one that does not."""
+        return min(max(event, 1), last_entry)
+
     for (event,) in _TWICE.tuples(tx.conn, {"owner_": tx.owner}):
-        yield _drift(min(max(event, 1), last_entry), "a version stands in the book that this ledger did not make")
+        yield _drift(within_ledger(event), "a version stands in the book that this ledger did not make")
     for row, following in pairwise(chain(streams.read_rows(_VERSIONS), [None])):
-        place, about = min(max(row.event, 1), last_entry), (memories.name, row.memory_id)
+        place = within_ledger(row.event)
+        about = (memories.name, row.memory_id)
         if row.entry_memory != row.memory_id:
             yield _drift(place, "a version stands in the book that this ledger did not make", about)
         elif row.entry_at != row.recorded_at:
             yield _drift(row.event, "the version it made has another time", about)
-        next_one = None
+        next_begins = None
         if following is not None and following.memory_id == row.memory_id:
-            next_one = following
-        if row.retired_at != (None if next_one is None else next_one.recorded_at):
+            next_begins = following.recorded_at
+        if row.retired_at != next_begins:
             yield _drift(place, "the version it made ends at another time than the next begins", about)
         if row.content is None and row.memory_id not in erased:
             yield _drift(place, "its text was blanked without an erasure", about)
@@ -181,8 +206,9 @@ def version_drifts(tx: Tx, streams: RowStreams, erased: set[str]) -> Iterator[Br
 
 def state_drifts(streams: RowStreams, erased: set[str]) -> Iterator[Break]:
     """Memories and links that are not as the last entry about them left them, or that no entry knows."""
-    for table, told in ((memories, _last_about_memories(streams, erased)), (links, _last_about_links(streams))):
-        for id, row, entry in pair_by_id(streams.read_rows(_PRESENT[table.name]), told):
+    last_entries = ((memories, _last_about_memories(streams, erased)), (links, _last_about_links(streams)))
+    for table, entries in last_entries:
+        for id, row, entry in pair_by_id(streams.read_rows(_PRESENT[table.name]), entries):
             if entry is None and id not in erased:
                 why = f"something stands in {table.name} that this ledger did not make"
                 yield _drift(max(1, row.event), why, (table.name, id))
@@ -191,14 +217,15 @@ def state_drifts(streams: RowStreams, erased: set[str]) -> Iterator[Break]:
 
 
 def _setting_drifts(tx: Tx) -> Iterator[Break]:
-    """What of the owner's settings is not as the last entry about it left it."""
+    """Whether the owner's settings differ from what the last entry about them left: nothing, or one drift."""
     event = settings_drift(tx)
     if event is not None:
         yield _drift(event, "what stands in owners now is not what it left")
 
 
 def _drift(event: int, why: str, about: tuple[str, str] | None = None) -> Break:
-    return Break(0, why, event, about=about)
+    """A state of the book that does not fit the entry `event`. It breaks no link of the chain, so its link is 0."""
+    return Break(link=0, why=why, event=event, about=about)
 
 
 # Queries
@@ -239,7 +266,7 @@ _ERASED = PreparedStatement(
 
 
 def erased_ids(tx: Tx) -> set[str]:
-    """Memories whose purge stands in the ledger and whose erasure names it."""
+    """The memories that were purged: an erasure names the entry, and that entry is the purge of this memory."""
     return {id for (id,) in _ERASED.tuples(tx.conn, {"owner_": tx.owner})}
 
 
@@ -247,25 +274,33 @@ _MENDS = PreparedStatement(select(mends).where(mends.c.owner == OWNER).order_by(
 
 
 def mend_rows(tx: Tx) -> list[Any]:
-    """What was set aside, oldest first."""
+    """The rows of `mends`, oldest first."""
     return _MENDS.rows(tx.conn, {"owner_": tx.owner})
 
 
 def mends_of(tx: Tx) -> tuple[Mend, ...]:
-    return tuple(map(_told_mend, mend_rows(tx)))
+    return tuple(map(_mend_of_row, mend_rows(tx)))
 
 
-def _told_mend(row: Any) -> Mend:
-    return Mend(row.event, row.at, row.rows, row.file, row.digest)
+def _mend_of_row(row: Any) -> Mend:
+    return Mend(event=row.event, at=row.at, rows=row.rows, file=row.file, digest=row.digest)
 
 
 def _last_about_memories(streams: RowStreams, erased: set[str]) -> Iterator[tuple[str, Any]]:
+    """Each memory's id and the last entry about it. If a purge has blanked that entry, there is no state to compare:
+    an entry without a salt is blank."""
     for id, group in groupby(streams.read_rows(_ABOUT_MEMORIES), key=lambda row: row.memory_id):
-        last = deque(group, maxlen=1)[0]
+        last = _last(group)
         if id not in erased and last.salt is not None:
             yield id, last
 
 
 def _last_about_links(streams: RowStreams) -> Iterator[tuple[str, Any]]:
+    """Each link's id and the last entry about it; the query leaves out entries that a purge has blanked."""
     for id, group in groupby(streams.read_rows(_ABOUT_LINKS), key=lambda row: row.link_id):
-        yield id, deque(group, maxlen=1)[0]
+        yield id, _last(group)
+
+
+def _last(rows: Iterable[Any]) -> Any:
+    """The last row of a stream that is not empty, read through without keeping it."""
+    return deque(rows, maxlen=1)[0]

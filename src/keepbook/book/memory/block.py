@@ -1,10 +1,10 @@
 """The memory block: choose, order, fit the budget, render.
 
-Pure: the same entries at the same instant give the same bytes on every machine, so nothing here asks a clock,
-a locale or the Unicode tables of this Python. Contents are made safe line by line (`for_models/safe_line.py`). What
-exceeds a budget (characters / 4, rounded up) is cut in whole lines, lowest priority first, and the rest is displayed in
-the preset's order. Half of every budget goes first to the person's word and to quotations of the person; what others
-wrote says by whom. Quotations stand in “ ”, and what they are is said once, in the head.
+These functions are pure: the same entries at the same instant give the same bytes on every machine, so nothing here
+asks a clock, a locale or the Unicode tables of this Python. Contents are made safe line by line
+(`for_models/safe_line.py`). Whole lines are cut until the rest fits the budget (tokens are characters / 4, rounded up),
+lowest priority first; the rest is shown in the preset's order. Half of every budget goes first to the person's word and
+to quotations of them. A line of another writer names that writer. Quotations stand in “ ”, which the head explains.
 """
 
 import math
@@ -52,7 +52,7 @@ class BlockEntry(NamedTuple):
     quoted: int = 0
     spans: str | None = None
     said_on: str | None = None
-    written_by: str | None = None  # who chose the words, where it was not the person
+    written_by: str | None = None  # who chose the words; None: the person
 
 
 class Fate(NamedTuple):
@@ -81,31 +81,31 @@ class ChosenEntry(NamedTuple):
 
 
 class Filling(NamedTuple):
-    """What fits, the size of each group, and whether it ended because one line more would be too much in all."""
+    """The lines that fit into the budgets."""
 
     kept: list[ChosenEntry]
-    sizes: dict[str, int]
-    is_full: bool
+    sizes: dict[str, int]  # characters by group
+    is_full: bool  # whether the next line would have exceeded the budget of the whole block
 
 
 class ChosenLines(NamedTuple):
-    """What of some memories fills the block, taken in another order than they stand in."""
+    """Which of some memories fill the block, before it is laid out."""
 
-    order: Sequence[BlockEntry]
-    taken: Sequence[BlockEntry]
+    order: Sequence[BlockEntry]  # by priority, as they stand in the block
+    taken: Sequence[BlockEntry]  # in the order in which they compete for the budget
     filling: Filling
-    faded: set[str]
-    mixed: bool  # whether others than the person wrote some of it
-    is_decided: bool  # whether nothing that stands behind these can enter, if one budget is for all
+    faded: set[str]  # the ids of those under the floor
+    mixed: bool  # whether somebody else than the person wrote some of them
+    is_decided: bool  # whether no memory of lower priority could enter, if there is one budget for all groups
 
 
 IN_BLOCK = Fate("in_block")
 OVER_LIMIT = Fate("cut", "over the number of lines")
 OVER_BUDGET = Fate("cut", "over the token budget")
 QUOTES = "Lines in “ ” are quoted from what was said in chats, and “I” in them is the person."
-"""The one sentence more in the head of a block that quotes."""
+"""Is added to the head of a block that has quotations."""
 
-_OTHER = ""  # the group of categories the preset does not know; also the one group of a block without groups
+_OTHER = ""  # the group of categories that the preset does not know; also the only group of a block without groups
 
 
 # --- rules: score
@@ -118,7 +118,7 @@ def effective_score(score: float, since: str, now: str, half_life_days: float) -
 
 
 def days_above_floor(score: float, preset: BlockRules) -> float:
-    """How many days after its confirmation `effective_score` stays on or above the floor; without a floor, for ever."""
+    """For how many days after its confirmation `effective_score` stays at or above the floor; infinite without one."""
     return preset.half_life_days * math.log2(score / preset.floor) if preset.floor else math.inf
 
 
@@ -128,9 +128,9 @@ def _affirmed_at(entry: BlockEntry) -> str:
 
 
 def _faded_ids(entries: Sequence[BlockEntry], preset: BlockRules, now: str) -> set[str]:
-    """The ids under the floor. Only what software found can fade: once promoted it is the person's word."""
+    """The ids of those under the floor. Only what software found can fade; once promoted it is the person's word."""
     faded = set()
-    last: dict[float, str] = {}  # scores are few, so one stamp for each settles its memories by comparing text
+    last: dict[float, str] = {}  # for each score the instant before which it has faded: few scores, many memories
     for entry in entries:
         score = entry.score
         if entry.source != "extracted" or score is None or entry.confidence == "asserted":
@@ -143,7 +143,7 @@ def _faded_ids(entries: Sequence[BlockEntry], preset: BlockRules, now: str) -> s
 
 
 def _fades_before(score: float, preset: BlockRules, now: str) -> str:
-    """Affirmed before this instant, `effective_score` is under the floor by now."""
+    """If a memory of this score was last affirmed before the returned instant, it is under the floor by now."""
     if score < preset.floor:
         return "~"  # after every stamp
     try:
@@ -154,7 +154,7 @@ def _fades_before(score: float, preset: BlockRules, now: str) -> str:
 
 
 # --- rules: order
-# Stable passes over plain keys, the last one the strongest: twice as fast as one pass over tuples.
+# Stable sorts by one key each, the most important last: twice as fast as one sort by tuples.
 
 
 def _by_priority(entries: Sequence[BlockEntry]) -> list[BlockEntry]:
@@ -166,7 +166,7 @@ def _by_priority(entries: Sequence[BlockEntry]) -> list[BlockEntry]:
 
 
 def comes_before(entry: BlockEntry, importance: float, affirmed: str) -> bool:
-    """Whether an entry stands before every one of this importance or less that was not affirmed later than that."""
+    """Whether an entry has priority over every entry of at most this importance that was affirmed by then."""
     return entry.importance > importance or (entry.importance == importance and _affirmed_at(entry) > affirmed)
 
 
@@ -193,37 +193,37 @@ def _by_category(one: ChosenEntry) -> tuple[str, str, str]:
 
 
 def is_persons_line(entry: BlockEntry) -> bool:
-    """Whether a line is the person's word, or quotes the person. Only the person confirms and promotes."""
-    source = entry[8]
-    if source == "profile" or entry[12] is not None:
+    """Whether a line is the person's word, or quotes the person. Only the person can confirm or promote a line."""
+    if entry.source == "profile" or entry.last_confirmed_at is not None:
         return True
-    if source == "chat" or entry[16]:
-        return entry[19] is None
-    return source != "imported" and entry[6] == "asserted"
+    if entry.source == "chat" or entry.quoted:
+        return entry.written_by is None
+    return entry.source != "imported" and entry.confidence == "asserted"
 
 
 def _persons_half_first(
     order: Sequence[BlockEntry], persons: Sequence[BlockEntry], preset: BlockRules
 ) -> tuple[list[BlockEntry], bool]:
-    """The order in which lines are taken: what of the person's fills half of every budget, then all others as they
-    stand in `order`. And whether a line more of the person's would be too much for that half."""
+    """The order in which lines are taken: the person's lines that fit into half of every budget, then all others as
+    they stand in `order`. Also returns whether one more of the person's would exceed that half."""
     limit = preset.selection.limit
     half = _fill(persons if limit is None else persons[: (limit + 1) // 2], preset, parts=2)
     return _behind(half, order), half.is_full
 
 
 def _behind(half: Filling, order: Sequence[BlockEntry]) -> list[BlockEntry]:
+    """The entries of `half`, then all others as they stand in `order`."""
     first = [one.entry for one in half.kept]
-    taken = {entry[0] for entry in first}
-    return first + [entry for entry in order if entry[0] not in taken]
+    taken = {entry.id for entry in first}
+    return first + [entry for entry in order if entry.id not in taken]
 
 
 # --- rules: one safe line
 
 
 def _quotation(entry: BlockEntry) -> str:
-    """A quotation as it is shown. It opens with a mark of ours, so it can open nothing else; brackets around what was
-    exchanged are ours too, and stay."""
+    """A quotation as it is shown. It begins with our quotation mark, so its words cannot begin a heading or a list.
+    Brackets around exchanged words are ours too, and stay."""
     words = single_line(entry.content) or "…"
     if "[" in words and '"exchanged"' not in (entry.spans or ""):
         words = without_ids(words)
@@ -232,11 +232,11 @@ def _quotation(entry: BlockEntry) -> str:
 
 @lru_cache(maxsize=64)
 def _lines(preset: BlockRules) -> Callable[[BlockEntry], BlockLine]:
-    """How this preset writes a memory: settled once, for a block has a hundred of them."""
+    """The function that writes a memory's line in this preset's style; it reads entries by index, for speed."""
     style = preset.line
     opening = {"none": "- ", "short": "- [{}] ", "labelled": "- [id:{}] "}[style.id].format
     topic, subject, marks = style.topic, style.subject, style.mark_inferred
-    new = tuple.__new__  # as `BlockLine` does it, without asking a thousand times
+    new = tuple.__new__  # for hundreds of lines quicker than calling `BlockLine`
 
     def line(entry: BlockEntry) -> BlockLine:
         id = entry[0]
@@ -266,8 +266,8 @@ def _lines(preset: BlockRules) -> Callable[[BlockEntry], BlockLine]:
 
 
 def is_decided_in_order(preset: BlockRules) -> bool:
-    """Whether the first lines that fill the block decide it, whatever comes behind them: not where each group has a
-    budget of its own, nor by recency."""
+    """Whether a block is complete once lines taken in order of priority fill it, so that the rest need not be read. It
+    is not if groups have budgets of their own, or if lines are chosen by recency."""
     selection = preset.selection
     in_all = selection.total is not None and selection.limit is None
     return selection.kind != "recent" and in_all and selection.other is None and not selection.budgets
@@ -276,21 +276,22 @@ def is_decided_in_order(preset: BlockRules) -> bool:
 def decides(
     entries: Sequence[BlockEntry], persons: Sequence[BlockEntry], preset: BlockRules, now: str, *, every_person: bool
 ) -> bool:
-    """Whether nothing behind these can enter the block: the first memories there are, and the first of the person's, or
-    `every_person`'s line."""
+    """Whether these fill the block, so that no memory of lower priority can enter it. `entries` are the first of all
+    memories, `persons` the first of the person's; with `every_person` the latter are all there are."""
     faded = _faded_ids([*entries, *persons], preset, now)
-    order, theirs = (_by_priority([one for one in some if one.id not in faded]) for some in (entries, persons))
+    order = _by_priority([one for one in entries if one.id not in faded])
+    theirs = _by_priority([one for one in persons if one.id not in faded])
     half = _fill(theirs, preset, parts=2)
     return (half.is_full or every_person) and _fill(_behind(half, order), preset).is_full
 
 
 def render(entries: Sequence[BlockEntry], preset: BlockRules, now: str, *, count: int | None = None) -> ComposedBlock:
-    """The block of these memories, and the fate of each. `count` is how many there are, where these decide it."""
+    """The block of these memories, and each one's fate. `count`: how many there are in all, if these are the first."""
     return _compose(_choose(entries, preset, now), preset, len(entries) if count is None else count)
 
 
 def render_first(entries: Sequence[BlockEntry], preset: BlockRules, now: str, count: int) -> ComposedBlock | None:
-    """The same block where these are the first there are of `count`; None if one behind them might enter it."""
+    """The block, made of the first of `count` memories; None if one of the rest might enter it."""
     choice = _choose(entries, preset, now)
     return _compose(choice, preset, count) if choice.is_decided else None
 
@@ -318,15 +319,15 @@ def _compose(choice: ChosenLines, preset: BlockRules, count: int) -> ComposedBlo
     if selection.kind == "ordered":
         kept.sort(key=_by_category)
     elif choice.mixed:
-        place = {entry[0]: at for at, entry in enumerate(choice.order)}
-        kept.sort(key=lambda one: place[one[1][0]])
+        place = {entry.id: at for at, entry in enumerate(choice.order)}
+        kept.sort(key=lambda one: place[one.entry.id])
     fates |= dict.fromkeys([one.entry.id for one in kept], IN_BLOCK)
     return _lay_out(kept, preset, count, fates)
 
 
 def render_again(chosen: Sequence[BlockEntry], preset: BlockRules, count: int) -> ComposedBlock:
-    """The block of memories that were chosen for it before, in that order, out of `count`. It has no fates of the
-    others."""
+    """The block of memories that were chosen for it earlier, in that order, out of `count`. It does not say why others
+    are left out."""
     if not chosen:
         return ComposedBlock("", (), {})
     line = _lines(preset)
@@ -350,9 +351,9 @@ def _lay_out(kept: Sequence[ChosenEntry], preset: BlockRules, count: int, fates:
 
 
 def _fit(filling: Filling, preset: BlockRules, count: int) -> list[ChosenEntry]:
-    """What stays of it, still in that order. `count` includes what faded."""
+    """The lines that stay, in the same order. `count` includes faded memories."""
     kept, sizes, _ = filling
-    # The heading and the last line must fit as well; that may cost a few lines more.
+    # The heading and the last line have to fit as well, so a few more lines may have to go.
     while kept and not _fits(kept, sizes, preset, count):
         last = kept.pop()
         sizes[last.group] -= last.size
@@ -362,16 +363,16 @@ def _fit(filling: Filling, preset: BlockRules, count: int) -> list[ChosenEntry]:
 
 
 def _fill(order: Sequence[BlockEntry], preset: BlockRules, *, parts: int = 1) -> Filling:
-    """What fits into the budgets, or into one of `parts` equal parts of each."""
+    """The lines, taken in order, that fit into the budgets, or into one of `parts` equal parts of each budget."""
     budgets, total = {_OTHER: preset.selection.other, **preset.selection.budgets}, preset.selection.total
     letters = CHARACTERS_PER_TOKEN / parts
-    sizes: dict[str, int] = {}  # characters of each group that stands, its title and newlines included
+    sizes: dict[str, int] = {}  # characters of each group that has lines, its title and newlines included
     full: set[str] = set()
     kept: list[ChosenEntry] = []
     free = None if total is None else total * letters - _head_size(preset, quotes=False)
     quotes = False
     line_of = _lines(preset)
-    new = tuple.__new__  # as `ChosenEntry` does it, without asking a thousand times
+    new = tuple.__new__  # for hundreds of lines quicker than calling `ChosenEntry`
     for entry in order:
         group = _group(entry, preset)
         if group in full:
@@ -431,14 +432,14 @@ def _head_size(preset: BlockRules, *, quotes: bool) -> int:
 
 
 def _title(group: str, preset: BlockRules) -> list[BlockLine]:
-    """Groups have titles, but for the one of a block without groups."""
+    """The line with the title of a group; none in a block without groups."""
     if preset.selection.kind == "recent":
         return []
     return [BlockLine(TITLE, preset.titles[group] if group else "Other", "### ")]
 
 
 def _title_size(group: str, preset: BlockRules) -> int:
-    """Characters of a title with the empty line before it; without a title of the empty line alone."""
+    """How many characters a group's title takes with the empty line before it; without a title, that line alone."""
     title = _title(group, preset)
     return len(f"\n\n{title[0].whole}") if title else 1
 

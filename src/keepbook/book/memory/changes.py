@@ -10,13 +10,7 @@ from typing import Any
 from sqlalchemy import bindparam, select
 
 from keepbook.book.ground.ids import new_id
-from keepbook.book.ground.limits import (
-    clean_body,
-    clean_category,
-    clean_line,
-    clean_optional,
-    clean_share,
-)
+from keepbook.book.ground.limits import clean_body, clean_category, clean_line, clean_optional, clean_share
 from keepbook.book.ground.when import Moment, instant, later
 from keepbook.book.ledger import ledger
 from keepbook.book.ledger.ledger import Origin
@@ -54,11 +48,11 @@ from keepbook.storage.tables.memory import WORDS, versions
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement before the rules have checked it: a new memory, or the new words of one.
+    """What a new memory, or the next version of one, is to say, before the rules have checked it.
 
-    These are the keywords of `Book.remember`. `scope` is for a new memory only. With `force` it is kept although
-    something like it is there, or its topic is one never to be kept. `score` and `made_by` say how sure the reader of a
-    chat was, and which reader it was.
+    The fields are the keywords of `Book.remember`. `scope` is for a new memory only. With `force` it is kept even if a
+    similar memory exists, or its topic is one never to be kept. `score` and `made_by` are set when software read it out
+    of a chat: how sure it was, and its name.
     """
 
     content: str
@@ -97,26 +91,27 @@ def check_period(valid_from: str, valid_until: str | None) -> None:
 
 
 def kept_end(row: Any, valid_from: str, *, correction: bool) -> str | None:
-    """The end of the next version: the one that was set stays, unless it has passed before the new words begin."""
-    if correction or row.valid_until is None or row.valid_until > valid_from:
-        return row.valid_until  # type: ignore[no-any-return]  # a column of the row
-    return None
+    """The end of the next version: that of the current one, unless it lies before the next version begins."""
+    is_over = row.valid_until is not None and row.valid_until <= valid_from
+    if is_over and not correction:
+        return None
+    return row.valid_until  # type: ignore[no-any-return]  # a column of the row
 
 
 def keeps_its_period(row: Any, said: Statement, now: str) -> bool:
-    """Whether a change keeps the period: a line that has ended and is only filed otherwise does not begin anew."""
+    """Whether the next version keeps the period of a memory that has ended: if its words stay the same, only its
+    filing changes, and it does not begin anew."""
     undated = said.valid_from is None and said.valid_until is None
     return undated and has_ended(row, now) and fold_text(said.content) == fold_text(row.content)
 
 
 def _is_typed(origin: Origin, said: Statement) -> bool:
-    """Whether the person types it at a form or a prompt. What they say in a chat, import or accept is decided there."""
+    """Whether the person types it at a form or a prompt, so that nobody else has asked them about its topic."""
     return origin.actor == "person" and origin.source is None and origin.thread_id is None and not said.force
 
 
 def refuse_similar(similar: Sequence[Memory]) -> None:
-    """Refuse a memory like one that exists, where the preset asks first: better to update that one than to add a
-    second."""
+    """Refuse to add a memory that is similar to existing ones; these should be updated instead."""
     if similar:
         shown = "; ".join(f"{memory.id} {memory.content}" for memory in similar)
         raise Conflict(
@@ -128,16 +123,16 @@ def refuse_similar(similar: Sequence[Memory]) -> None:
 
 
 def version_text(text: VersionText) -> str:
-    """The texts of a version that count towards the owner's allowance."""
+    """All texts of a version that count towards the owner's allowance, joined."""
     counted = (name for name in WORDS if name not in ("summary", "spans"))
     return "".join(getattr(text, name) or "" for name in counted)
 
 
 def says_the_same(row: Any, text: VersionText) -> bool:
-    """Whether nothing new is said, and no person takes over what software had said."""
+    """Whether a text adds nothing to the current version. A person who repeats what software wrote adds their word."""
     adopted = row.source in AUTOMATIC and text.source not in AUTOMATIC
-    said = (name for name in (*WORDS, "valid_until") if name != "spans")
-    return not adopted and all(getattr(row, name) == getattr(text, name) for name in said)
+    compared = (name for name in (*WORDS, "valid_until") if name != "spans")
+    return not adopted and all(getattr(row, name) == getattr(text, name) for name in compared)
 
 
 def next_version_text(
@@ -163,7 +158,7 @@ def next_version_text(
     valid_from = instant(said.valid_from, field="valid_from") or began
     if row is not None and said.valid_until is None:
         valid_until = kept_end(row, valid_from, correction=correction)
-    else:  # an empty text takes away the end that was there
+    else:  # an empty text removes the end
         valid_until = instant(said.valid_until or None, field="valid_until")
     check_period(valid_from, valid_until)
     return VersionText(
@@ -204,15 +199,17 @@ def remember(tx: Tx, origin: Origin, preset: Preset, said: Statement, quotation:
         refuse_similar(similar)
     room_for_memory(tx, version_text(text))
     written = _write_first(Change(tx, origin, preset, "remember", at, new_id()), state, text)
-    for row in () if tx.looks else known.opposites:  # both stand, and the person sees them side by side
-        links.link(tx, origin, written.id, row.id, "contradicts")
+    if not tx.looks:
+        for row in known.opposites:  # both memories stay, and the person sees them side by side
+            links.link(tx, origin, written.id, row.id, "contradicts")
     if similar:
         written = replace(written, similar=similar)
     return with_cap(origin, said.importance, written)
 
 
 def _said_before(blank: Change, known: SimilarRows, said: Statement, text: VersionText, state: State) -> Written | None:
-    """The line that says it already, with what this saying adds; None where the book does not say it."""
+    """If a memory says this already, confirm it, add what is new, and return it; else None. One that has ended and is
+    said again begins anew. `blank` is a change that does not name a memory yet."""
     is_over = text.valid_until is not None and text.valid_until <= blank.at
     if known.same is not None and not is_over:
         return _repeat_of(blank, known.same, said, text)
@@ -317,7 +314,7 @@ def end(
     change.refuse_overruling(origin.source_for("asserted"))
     text = VersionText(**{name: getattr(row, name) for name in TEXT_FIELDS} | {"restored_from": None, "correction": 1})
     text = replace(text, valid_until=until)
-    if row.source in AUTOMATIC and is_protected(row.source, state):  # who ends what they had confirmed says it themself
+    if row.source in AUTOMATIC and is_protected(row.source, state):  # what they confirmed, they also end
         text = replace(text, source=origin.source_for("asserted"), score=None)
         state = replace(state, confidence="asserted")
     return change.to(replace(state, version=row.version + 1, edited_at=change.at), text)
@@ -367,21 +364,23 @@ def restore_memory(tx: Tx, origin: Origin, preset: Preset, ref: str, *, expect_v
         restored = replace(state, trashed_at=None)
     else:
         restored = replace(state, archived_at=None, archived_reason=None)
-    if restored.name == "active" and (twin := _twin(change, restored, change.row.content)) is not None:
-        return twin
+    if restored.name == "active":
+        twin = _twin(change, restored, change.row.content)
+        if twin is not None:
+            return twin
     return change.to(replace(restored, edited_at=change.at))
 
 
 def _twin(change: Change, state: State, content: str) -> Written | None:
-    """The memory that says these words already: nothing comes back beside its like."""
+    """The active memory that says the same words already, unchanged. If there is one, none comes back beside it."""
     place = (state.category, state.subject, state.scope)
     same = find_alike(change.tx, content, *place, change.at, apart_from=change.id).same
     return None if same is None else replace(change, row=same).unchanged()
 
 
 def confirm(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Written:
-    """Record that the person says it still holds: its fading starts anew. An agent may say so of what agents wrote,
-    which the ledger notes; it does not make that the person's word."""
+    """Record that a memory still holds, by the person's word: its fading starts anew. An agent may confirm only what
+    agents wrote; the ledger notes that, and the memory stays as it was."""
     change = change_of(tx, origin, preset, "confirm", ref)
     change.refuse_dropped("confirmed")
     state = to_state(change.row)
@@ -425,12 +424,14 @@ def revert(tx: Tx, origin: Origin, preset: Preset, id: str, before: State | None
     if copied:
         original = tx.conn.execute(_VERSION, {"owner": tx.owner, "memory_id": id, "version": before.version}).one()
     comes_back = target.name == "active" and (copied or revived)
-    if comes_back and (twin := _twin(change, target, original.content)) is not None:
-        return twin
+    if comes_back:
+        twin = _twin(change, target, original.content)
+        if twin is not None:
+            return twin
     if not copied:
         return change.to(target, undoes=undoes)
-    told = {name: getattr(original, name) for name in TEXT_FIELDS if name not in ("restored_from", "correction")}
-    return change.to(target, VersionText(**told, restored_from=before.version), undoes=undoes)
+    text = {name: getattr(original, name) for name in TEXT_FIELDS if name not in ("restored_from", "correction")}
+    return change.to(target, VersionText(**text, restored_from=before.version), undoes=undoes)
 
 
 # Queries
@@ -443,7 +444,7 @@ _VERSION = select(versions).where(
 
 
 def _write_first(change: Change, state: State, text: VersionText) -> Written:
-    """Write the first version of a memory. An owner begins with the first entry of the ledger."""
+    """Write the first version of a memory. With the first entry of their ledger an owner gets a row in `owners`."""
     if ledger.chain_head(change.tx).seq == 0 and not change.tx.looks:
         make_known(change.tx, change.at)
     return change.to(state, text)

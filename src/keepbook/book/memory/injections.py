@@ -58,11 +58,12 @@ class Injection(NamedTuple):
 
 NOTHING = Injection("", ())
 TOKENS_OF_LINE, FIRST = 10, 256
-"""Most lines have more tokens: so of a block of 1,500 tokens 150 memories are read at first, and at most so many."""
+"""How many memories are read at first for a block: one for each 10 tokens of its budget, since most lines have more;
+256 at most."""
 
 
 class PersonsLines(NamedTuple):
-    """The first lines of the person's, in the order of a block, and whether these are all."""
+    """The first of the person's own lines, in the order of a block, and whether these are all."""
 
     entries: list[BlockEntry]
     are_all: bool
@@ -77,7 +78,8 @@ def preview(tx: Tx, preset: Preset, now: str, *, scope: str | None = None) -> Co
 
 
 def present_block(tx: Tx, preset: Preset, now: str, *, scope: str | None = None) -> ComposedBlock:
-    """The same block, without the fates of what is not in it: it reads as much of the book as decides the block."""
+    """The same block, without the fates of what is not in it. Memories are read in order of priority, and only until
+    no other can enter the block."""
     if not is_decided_in_order(preset):
         return preview(tx, preset, now, scope=scope)
     at_first = _lines_at_first(preset)
@@ -111,8 +113,8 @@ def _lines_at_first(preset: Preset) -> int:
 
 
 def preview_of_all(tx: Tx, preset: Preset, now: str) -> tuple[ComposedBlock, list[Any]]:
-    """The same block, and in the same read every active memory of every scope, oldest first: rows that begin as a
-    `BlockEntry` does."""
+    """The same block, and the rows of every active memory of every scope, oldest first, from the same read. The columns
+    of a row are those of `_COLUMNS`, then those of `_WHERE`."""
     rows = _rows(tx, preset, EVERY_SCOPE)
     rows.sort(key=itemgetter(0))
     rows.sort(key=itemgetter(10))
@@ -164,8 +166,9 @@ def inject_lines(
 
 
 def replay(tx: Tx, load: Callable[[str], Preset], session: str, *, space: str = OUTSIDE) -> ComposedBlock:
-    """The block of a session rendered again, from the ledger up to the entry it knew and the injections before it, by
-    the rules it was rendered with. What came from an older file names none: then by its preset, as `load` finds it."""
+    """The block of a session rendered again: from the ledger up to the entry that it knew, from the injections before
+    it, and by the rules it was rendered with. If it came from an older file, which has no rules, those of its preset
+    are taken, which `load` finds."""
     kept = find_injection(tx, session, space)
     if kept is None:
         raise NotFound(f"nothing was injected into session {session!r}", field="session")
@@ -208,7 +211,7 @@ def find_injection(tx: Tx, session: str, space: str = OUTSIDE) -> Any:
 _STORED = PreparedStatement(
     select(
         injections,
-        # Whether a block is given out at all; asked along with it.
+        # Whether memory is switched on, read by the same query.
         select(choices.c.value)
         .where(choices.c.owner == bindparam("owner"), choices.c.name == "memory")
         .scalar_subquery()
@@ -236,7 +239,7 @@ _BEFORE = PreparedStatement(
         .scalar_subquery(),
     )
 )
-"""The number of the last injection, and whether the rules of this one are kept already: asked in one."""
+"""The number of the last injection, and whether the rules of this one are stored already, in one query."""
 _own_version = and_(
     versions.c.owner == memories.c.owner,
     versions.c.memory_id == memories.c.id,
@@ -277,14 +280,14 @@ def _present(by_recency: bool, scope: str | None) -> PreparedStatement:
 
 
 def _rows(tx: Tx, preset: Preset, scope: str | None) -> list[Any]:
-    """What is active and in scope. Only a preset that chooses by recency looks at injections."""
+    """The rows of all active memories in scope. Injections are read only for a preset that chooses by recency."""
     return _present(preset.selection.kind == "recent", scope).tuples(tx.conn, {"owner": tx.owner})
 
 
 @lru_cache(maxsize=256)
 def _ordered(scope: str | None, *, goes_on: bool, persons: bool = False) -> PreparedStatement:
-    """What is active and in scope, in the order of the index. A memory is affirmed when it is updated, or before: so
-    this is nearly the order of the block (`comes_before`)."""
+    """The query for active memories in scope by importance and last update, which an index has. That is nearly the
+    order of the block, since a memory is never affirmed later than it was updated (`comes_before`)."""
     order = (memories.c.importance, memories.c.updated_at, memories.c.id)
     query = _PRESENT.add_columns(memories.c.updated_at).where(in_scope(scope))
     if goes_on:
@@ -316,7 +319,7 @@ def _holding(rows: Iterable[Any], now: str) -> list[BlockEntry]:
 
 
 def _sure(entries: Iterable[BlockEntry], last: Any) -> list[BlockEntry]:
-    """Those that stand before whatever comes after this row."""
+    """The entries that have priority over every row after this one."""
     return [entry for entry in entries if comes_before(entry, last[7], last[21])]
 
 
@@ -325,7 +328,7 @@ def _as_entries(rows: Iterable[Any]) -> list[BlockEntry]:
 
 
 def _entries(tx: Tx, preset: Preset, now: str, rows: Sequence[Any]) -> list[BlockEntry]:
-    """What of it is true now."""
+    """The entries of those memories that hold now, in the version that does."""
     holding = [row for row in rows if row[18] <= now and (row[19] is None or now < row[19])]
     if preset.selection.kind == "recent":
         entries = [tuple.__new__(BlockEntry, (*row[:14], *_last_reference(row), *row[14:18])) for row in holding]
@@ -337,14 +340,14 @@ def _entries(tx: Tx, preset: Preset, now: str, rows: Sequence[Any]) -> list[Bloc
 
 
 def _last_reference(row: Any) -> tuple[str, bool]:
-    """When it was last referenced, and whether it was not injected since it was edited."""
+    """When a memory was last referenced, and whether it waits: it was not injected since it was edited."""
     edited, injected_at, known = row[13], row[21], row[22]
     return max(edited, row[12] or "", injected_at or ""), known is None or known < edited
 
 
 def _holding_earlier(tx: Tx, ids: Sequence[str], now: str) -> list[BlockEntry]:
-    """Where the newest version is not true (yet, or any more), an earlier one may hold. Most have none: what was noted
-    once and has ended."""
+    """Entries for memories whose newest version does not hold now, but an earlier one does. Most of them have only one
+    version, which has ended."""
     mine = {"owner": tx.owner}
     several = [id for (id,) in _OF_SEVERAL_VERSIONS.tuples(tx.conn, ids, mine)]
     chains: defaultdict[str, dict[int, Any]] = defaultdict(dict)

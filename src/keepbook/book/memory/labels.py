@@ -31,13 +31,14 @@ from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables.memory import labels, memories
 
 MANY = 500
+"""If more memories than this have a label, memories are asked for their labels, and not labels for their memories."""
 
 Metadata = Mapping[str, str]
 Tags = Iterable[str]
 
 
 class LabelFilter(NamedTuple):
-    """The tags and metadata that a filter asks for, all of which must be there."""
+    """The tags and metadata that a filter asks for. A memory has to have all of them."""
 
     pairs: tuple[tuple[str, str], ...] = ()
     tags: tuple[str, ...] = ()
@@ -124,7 +125,7 @@ def _keys(asked: LabelFilter) -> set[str]:
 
 
 def _key(parts: Sequence[str]) -> str:
-    """Short whatever the value is, for an index's sake; two parts are a pair, one is a tag."""
+    """The index key of a pair (two parts) or a tag (one). It is a hash, so that long values have short keys too."""
     return hashlib.blake2b(canonical_json(parts).encode(), digest_size=16).hexdigest()
 
 
@@ -134,22 +135,20 @@ def _key(parts: Sequence[str]) -> str:
 def relabel(tx: Tx, memory_id: str, before: set[str], after: set[str]) -> None:
     """Change the index from the labels of a version to those of the next."""
     row = {"owner": tx.owner, "memory_id": memory_id}
-    if gone := before - after:
-        _TAKE.run_many(tx.conn, [{**row, "key": key} for key in sorted(gone)])
-    if new := after - before:
-        _PUT.run_many(tx.conn, [{**row, "key": key} for key in sorted(new)])
+    _TAKE.run_many(tx.conn, [{**row, "key": key} for key in sorted(before - after)])
+    _PUT.run_many(tx.conn, [{**row, "key": key} for key in sorted(after - before)])
 
 
 # Queries
 
 
 def has_labels(count: int) -> ColumnElement[bool]:
-    """A condition: the memory has all of so many labels now. `bound` gives their parameters."""
+    """A condition: the memory has all of `count` labels now. `bound` gives their parameters."""
     return and_(true(), *(memories.c.id.in_(_having(bindparam(f"label_{nth}", type_=String))) for nth in range(count)))
 
 
 def has_each_label(count: int) -> ColumnElement[bool]:
-    """The same condition, looked up memory by memory: for labels that many have."""
+    """The same condition, looked up memory by memory: for labels that many memories have."""
     return and_(
         true(),
         *(
@@ -166,17 +165,19 @@ def has_each_label(count: int) -> ColumnElement[bool]:
 
 
 def are_many(tx: Tx, asked: LabelFilter) -> bool:
-    """Whether each of these labels is had by more memories than are quickly looked through."""
+    """Whether more than `MANY` memories have each of these labels."""
     given = {"owner": tx.owner, "many": MANY}
     return asked is not NOTHING and all(_ONE_BEHIND_MANY.tuples(tx.conn, {**given, "key": key}) for key in _keys(asked))
 
 
 def bound(asked: LabelFilter) -> dict[str, str]:
+    """The parameters for `has_labels` and `has_each_label`."""
     return {f"label_{nth}": key for nth, key in enumerate(sorted(_keys(asked)))}
 
 
 def _having(key: BindParameter[str]) -> Select[str]:
-    """The owner is named here too (`owner`): else a cluster asks every node for it."""
+    """The query for the memories that have a label. The owner is compared with the parameter: else a cluster asks every
+    node."""
     return select(labels.c.memory_id).where(labels.c.owner == bindparam("owner", type_=String), labels.c.key == key)
 
 

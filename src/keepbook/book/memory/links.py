@@ -25,7 +25,7 @@ from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables.memory import links, memories
 
 RELATIONS = ("relates_to", "contradicts", "supersedes", "because_of")
-"""The usual words; another short one is welcome."""
+"""The usual relations; any other short word may be used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,12 +58,14 @@ def link(tx: Tx, origin: Origin, from_ref: str, to_ref: str, relation: str) -> L
     if from_id == to_id:
         raise Invalid("a link joins two different memories", field="to_id")
     for id in (from_id, to_id):
-        if (state := to_state(find_row(tx, id)).name) != "active":
+        state = to_state(find_row(tx, id)).name
+        if state != "active":
             raise Conflict(
                 f"memory {id} is {'in the trash' if state == 'trash' else state}; restore it first",
                 code=state,
             )
-    if (row := _standing(tx, from_id, to_id, word)) is not None:
+    row = _standing(tx, from_id, to_id, word)
+    if row is not None:
         return to_link(row)
     refuse_words(tx, origin, Told(labels=(relation,)))
     at = ledger.begin_entry(tx)
@@ -85,8 +87,9 @@ def unlink(tx: Tx, origin: Origin, id: str) -> Link:
     row = _find(tx, id)
     if row.removed_at is not None:
         raise NotFound(f"link {id!r} was removed already", field="link_id")
-    for end in (row.from_id, row.to_id) if tx.reach is not None else ():
-        find_row(tx, end)
+    if tx.reach is not None:
+        for end in (row.from_id, row.to_id):
+            find_row(tx, end)  # raises if the caller may not name this memory
     if origin.actor == "agent" and not origin.for_person and ledger.get_row(tx, row.event).actor == "person":
         raise NotAllowed(f"the person made link {id}; only they take it away", code="person_only")
     return set_removed(tx, origin, "unlink", id, removed=True)
@@ -124,7 +127,7 @@ def set_removed(tx: Tx, origin: Origin, action: str, id: str, *, removed: bool, 
 
 
 def links_of(tx: Tx, memory_id: str | None = None) -> list[Link]:
-    """The links that stand between active memories, of one memory or of the whole book."""
+    """The links between active memories, of one memory or of the whole book."""
     if memory_id is None:
         asked = _ALL
     else:

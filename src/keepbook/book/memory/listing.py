@@ -15,15 +15,7 @@ from keepbook.book.ledger import ledger
 from keepbook.book.memory import injections
 from keepbook.book.memory.block import Fate
 from keepbook.book.memory.history.standing import entries_since, standing
-from keepbook.book.memory.labels import (
-    NOTHING,
-    LabelFilter,
-    are_many,
-    bound,
-    has_each_label,
-    has_labels,
-    keys_of,
-)
+from keepbook.book.memory.labels import NOTHING, LabelFilter, are_many, bound, has_each_label, has_labels, keys_of
 from keepbook.book.memory.memories import (
     EVERY_SCOPE,
     IN_STATE,
@@ -45,10 +37,10 @@ from keepbook.storage.prepared_statement import PreparedForIds, PreparedStatemen
 from keepbook.storage.tables.memory import memories, versions
 
 MOST_GLANCES, MOST_AT_A_GLANCE = 64, 5_000
-"""How many overviews are held, and of how many memories at most."""
-MOST_TOTALS = 1_000
+"""How many overviews are cached, and of how many memories each may be."""
+MOST_TOTALS = 1_000  # how many counts are cached
 _TOTALS: dict[tuple[Any, ...], "CountedList"] = {}
-"""How many a list has in all, by owner and what is asked for: what was written since is counted on."""
+"""A cache of how many memories a list has in all, by owner and filters; adjusted when something was written since."""
 _GLANCES: dict[tuple[str, str, Preset, str], "Overview"] = {}
 
 
@@ -106,7 +98,7 @@ def list_page(
 
 
 def _total(tx: Tx, now: str, kind: "_Kind", asked: Mapping[str, str]) -> int:
-    """How many there are of a kind: as the book has them counted, else counted once in a program, and on."""
+    """How many memories there are in all: taken from the book's own count, or counted once and then kept up to date."""
     if kind.state == "active" and not kind.subject and not kind.labels:
         return standing(tx, now).count_active(kind.scope, asked.get("category"))
     key = (tx.owner, kind, *sorted(asked.items()))
@@ -125,7 +117,7 @@ def _total(tx: Tx, now: str, kind: "_Kind", asked: Mapping[str, str]) -> int:
 
 
 class CountedList(NamedTuple):
-    """How many a list has in all, and the ledger's entry up to which they were counted."""
+    """How many memories a list has in all, and the ledger entry (number and hash) up to which they were counted."""
 
     seq: int
     hash: str
@@ -133,22 +125,26 @@ class CountedList(NamedTuple):
 
 
 def _counted_on(tx: Tx, known: CountedList, kind: "_Kind", asked: Mapping[str, str]) -> CountedList | None:
-    """The same after what was written since; None where that cannot be told."""
+    """The count, brought up to date with the entries written since. None if these cannot be told."""
     rows = entries_since(tx, known.seq, known.hash)
-    if rows is None or len(rows) == 1:
-        return None if rows is None else known
+    if rows is None:
+        return None
+    if len(rows) == 1:  # only the entry that is counted already
+        return known
     before: dict[str, Any] = {}
-    for _, _, id, told, _ in rows[1:]:
+    for _, _, id, state, _ in rows[1:]:
         if id is not None:
-            before.setdefault(id, None if told is None else stored_json.load_json(told))
-    gone = len(_listed_before(tx, before, kind, asked))
-    come = sum(int(many) for (many,) in _count_these(kind).tuples(tx.conn, list(before), asked)) if before else 0
-    return CountedList(rows[-1][0], rows[-1][1], known.total - gone + come)
+            before.setdefault(id, None if state is None else stored_json.load_json(state))
+    listed_before = len(_listed_before(tx, before, kind, asked))
+    listed_now = 0
+    if before:
+        listed_now = sum(int(many) for (many,) in _count_these(kind).tuples(tx.conn, list(before), asked))
+    return CountedList(rows[-1][0], rows[-1][1], known.total - listed_before + listed_now)
 
 
 def _listed_before(tx: Tx, before: Mapping[str, Any], kind: "_Kind", asked: Mapping[str, str]) -> list[str]:
-    """Those of these memories that a list had, when they were as they are told here."""
-    states = {id: State(**told) for id, told in before.items() if told is not None}
+    """The ids of those memories that the list had while their state was the one given here."""
+    states = {id: State(**fields) for id, fields in before.items() if fields is not None}
     wanted = {key for name, key in asked.items() if name.startswith("label_")}
     labels: dict[tuple[str, int], set[str]] = {}
     if wanted and states:
@@ -166,7 +162,7 @@ def _listed_before(tx: Tx, before: Mapping[str, Any], kind: "_Kind", asked: Mapp
 
 
 class _Kind(NamedTuple):
-    """What kind of list is asked for: as many as there are of these, so many statements there are."""
+    """What a list is filtered by, without the values: one prepared statement is made for each of these."""
 
     state: str
     scope: str | None
@@ -174,8 +170,8 @@ class _Kind(NamedTuple):
     subject: bool
     labels: int
     many: bool = False
-    """Whether many memories have these labels: then each is asked for its labels, in order, and not each label for
-    its memories."""
+    """Whether many memories have these labels. Then memories are read in order and each one's labels are looked up;
+    else the memories of each label are."""
 
 
 def _conditions(kind: _Kind) -> list[ColumnElement[bool]]:
@@ -191,7 +187,7 @@ def _conditions(kind: _Kind) -> list[ColumnElement[bool]]:
 
 @lru_cache(maxsize=256)
 def _count_query(kind: _Kind) -> PreparedStatement:
-    """In the order of the page and without an end, so that it takes the same index."""
+    """Counts a list. With a subject it has the page's order, and a limit never reached, to use the same index."""
     here = select(memories.c.id).where(*_conditions(kind._replace(many=False)))
     ordered = here.order_by(memories.c.created_at, memories.c.id).limit(2**31 - 1)
     return PreparedStatement(select(func.count()).select_from((ordered if kind.subject else here).subquery()))
@@ -226,46 +222,52 @@ class Brief(NamedTuple):
     id: str
     category: str | None
     said: bool
-    """Whether it is the person's: their word, or quoted from them."""
+    """Whether it is the person's word, or quoted from them."""
     found: bool
-    """Of what nobody has said: whether software found it in a chat, or only inferred it."""
+    """If it is not the person's: whether software found it in a chat. Else it was only inferred."""
 
 
 def in_brief(book: OpenBook, state: str = "active", q: str = "") -> list[Brief]:
-    """Every memory of a state, of every agent, oldest first; with `q` those in which it begins a word."""
+    """Every memory of a state, of every agent, oldest first. With `q` only those that have a word beginning with it."""
     with book.reading() as (tx, _, _):
         rows = _briefly(state, bool(q.strip())).tuples(tx.conn, {"owner": tx.owner})
     piece = fold_text(q.strip())
-    return list(map(Brief._make, rows if not piece else (row[:4] for row in rows if _says(row[4:], piece))))
+    if piece:
+        rows = [row[:4] for row in rows if _says(row[4:], piece)]
+    return list(map(Brief._make, rows))
 
 
 def count_older(book: OpenBook, id: str) -> int:
-    """How many active memories are older than one, whatever has become of it: its place in their list."""
+    """How many active memories are older than this one (which need not be active): its place in their list."""
     with book.reading() as (tx, _, _):
         return int(_OLDER.tuples(tx.conn, {"owner": tx.owner, "id": id})[0][0])
 
 
 class Overview(NamedTuple):
-    """What a page needs of all memories before it shows some: what there is, and what of it the next chat is given."""
+    """What a page needs to know of all memories before it shows some."""
 
     kept: Sequence[Brief]
+    """The active ones."""
     fates: Mapping[str, Fate]
+    """Whether the next chat is given each of them, and if not, why."""
     shown: int
+    """How many the next chat is given."""
     dropped: Mapping[str, int]
     """How many are archived, and how many in the trash."""
     own_words: int
     """How many are the person's own words: quoted from them, or written by their hand."""
     unconfirmed: Sequence[str]
-    """The ids of what somebody else worded and was never confirmed, newest first."""
+    """The ids of memories that are not in the person's words and that they have not confirmed, newest first."""
 
 
 ReadLines = Callable[[str, str, Sequence[Any]], None]
-"""Takes an owner, the hash of the ledger's end, and a row for each active memory as `preview_of_all` reads them."""
+"""Is called with an owner, the newest hash of their ledger, and the row of each active memory, as `preview_of_all`
+reads them."""
 
 
 def overview(book: OpenBook, also: ReadLines | None = None) -> Overview:
-    """All active memories in brief. It is cached for a minute while the ledger's last hash stays the same, which means
-    that nothing was written; no text is cached. `also` is given the rows where they are read."""
+    """All active memories in brief. The result, which has no texts, is cached for a minute, until something is written
+    (the ledger's last hash tells). If it has to be read, `also` is called with the rows."""
     with book.reading() as (tx, preset, now):
         key = (tx.owner, ledger.chain_head(tx).hash, preset, now[:16])
         known = _GLANCES.get(key)
@@ -273,7 +275,7 @@ def overview(book: OpenBook, also: ReadLines | None = None) -> Overview:
             rendered, rows = injections.preview_of_all(tx, preset, now)
             if also is not None:
                 also(tx.owner, key[1], rows)
-            new = tuple.__new__  # as `Brief` does it, without asking a thousand times
+            new = tuple.__new__  # for thousands of rows quicker than calling `Brief`
             kept = [
                 new(Brief, (row[0], row[2], row[6] == "asserted" or bool(row[14]), row[8] == "extracted"))
                 for row in rows
@@ -319,7 +321,7 @@ def _briefly(state: str, with_words: bool) -> PreparedStatement:
         select(versions.c[name]).where(mine, NEWEST).correlate(memories).scalar_subquery()
         for name in ("source", "quoted")
     )
-    guessed = memories.c.confidence == "inferred"  # most are asserted: no second look there
+    guessed = memories.c.confidence == "inferred"  # asked first: most are asserted, and need no look at the version
     said = case((and_(guessed, quoted == 0), 0), else_=1).label("said")
     found = case((and_(guessed, source == "extracted"), 1), else_=0).label("found")
     query = select(memories.c.id, memories.c.category, said, found)
@@ -344,13 +346,13 @@ _OLDER = PreparedStatement(
 
 
 def _says(texts: Sequence[str | None], piece: str) -> bool:
-    """Compared here and not by the database: engines fold letters differently."""
+    """Whether a text has a word that begins with this piece. Not left to the database: engines fold differently."""
     return any(begins_a_word(fold_text(text), piece) for text in texts if text)
 
 
 def current_memories(tx: Tx, only: Collection[str] | None = None) -> Sequence[Any]:
-    """Every active memory that holds now, in brief, oldest first: what the reader of a chat compares with. A line that
-    has ended is left out. `only` limits it to these ids."""
+    """The rows of all active memories that hold now, oldest first, for the closing of a chat to compare with. Memories
+    that have ended are left out. `only` limits them to these ids."""
     asked = {"owner": tx.owner, "now": ledger.present(tx)}
     if only is None:
         return _STANDING.rows(tx.conn, asked)
@@ -374,7 +376,7 @@ _STANDING_THESE = PreparedForIds(lambda ids: _holding.where(memories.c.id.in_(id
 
 
 def memories_by_id(tx: Tx, preset: Preset, now: str, ids: Sequence[str]) -> list[Memory]:
-    """Those of these memories that are active, in the given order."""
+    """The memories with these ids, in this order, without those that are not active."""
     if not ids:
         return []
     rows = _ACTIVE_THESE.rows(tx.conn, ids, {"owner": tx.owner})
@@ -410,7 +412,8 @@ def _page_saying(
     limit: int,
     cursor: str | None,
 ) -> Page[Memory]:
-    """Only active memories are in the word index."""
+    """A page of memories that have a word beginning with `piece`. The word index finds active ones only; of other
+    states, all texts are read."""
     ids = ids_with_beginnings(tx, piece) if kind.state == "active" else None
     if ids is None:
         rows = _all_texts(kind).tuples(tx.conn, asked)
@@ -419,7 +422,7 @@ def _page_saying(
     found = [(created_at, id) for created_at, id, *texts in dict.fromkeys(rows) if _says(texts, piece)]
     after = [place for place in found if cursor is None or place > _place(cursor)]
     shown = [id for _, id in after[:limit]]
-    whole = {row.id: row for row in _WHOLE_THESE.rows(tx.conn, shown, {"owner": tx.owner})} if shown else {}
+    whole = {row.id: row for row in _THESE.rows(tx.conn, shown, {"owner": tx.owner})}
     return _page([memory_to_json(whole[id], now, preset) for id in shown], len(found), more=len(after) > limit)
 
 
@@ -435,9 +438,6 @@ def _all_texts(kind: _Kind) -> PreparedStatement:
 @lru_cache(maxsize=256)
 def _texts_of(kind: _Kind) -> PreparedForIds:
     return PreparedForIds(lambda ids: _texts(kind).where(memories.c.id.in_(ids)))
-
-
-_WHOLE_THESE = PreparedForIds(lambda ids: WHOLE.where(memories.c.id.in_(ids)))
 
 
 def _place(cursor: str) -> tuple[str, str]:

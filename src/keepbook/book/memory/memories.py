@@ -28,11 +28,11 @@ AUTOMATIC = ("extracted", "inferred")
 REASONS = ("user_deleted", "user_corrected", "agent_forget", "undone")
 STATES = ("active", "archived", "trash")
 EVERY_SCOPE = "*"
-"""As a `scope` to read by: unscoped memories and those of every scope that is not set apart."""
+"""Given as the `scope` to read: unscoped memories and those of every scope that is not set apart."""
 BELOW = ".*"
-"""As the end of a `scope` to read by: that scope's memories and those of the scopes below it (`scope.…`), no others."""
+"""At the end of the `scope` to read: only memories of that scope and of scopes below it (`scope.…`)."""
 APART = "lesson:"
-"""Scopes that begin with this are set apart: what waits there is read only by who names the scope."""
+"""Scopes that begin with this are set apart: their memories are read only by callers that name the scope."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,9 +74,9 @@ class Memory:
     """Whether the content is the person's own words; `spans` says which, each as turn, from, to, kind."""
     spans: tuple[tuple[int | str, ...], ...] = ()
     said_on: str | None = None
-    """The day on which the words were said, where they count from it."""
+    """The day on which the words were said, if they count days from it ("tomorrow")."""
     written_by: str | None = None
-    """Who chose these words, where it was not the person."""
+    """Who chose these words; None: the person."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +115,7 @@ class Written(Memory):
     unchanged: bool = False
     similar: tuple[Memory, ...] = ()
     notice: str | None = None
-    """What is to be said beside it: that the book's last entry lies in the future."""
+    """A sentence to show beside the answer: that the book's last entry lies in the future."""
     capped: bool = False
 
 
@@ -148,8 +148,8 @@ STATE_FIELDS = tuple(field.name for field in fields(State))
 
 
 def standing_on(chain: Mapping[int, Any], version: int) -> int:
-    """The version that answers if this one is not valid. A correction hides its predecessor, and a restored copy takes
-    the place of its original."""
+    """The number of the version that holds when this one does not: usually the one before. A correction hides the
+    version that it corrects, and a restored copy stands for its original."""
     while True:
         row = chain[version]
         if row.restored_from is not None:
@@ -161,7 +161,7 @@ def standing_on(chain: Mapping[int, Any], version: int) -> int:
 
 
 def holding_at(chain: Mapping[int, Any], newest: int, valid: str) -> Any:
-    """The version, of those up to `newest`, that holds in the world at `valid`, if any."""
+    """The version, of those up to `newest`, that was true in the world at the instant `valid`, if any."""
     version = newest
     while version >= 1:
         row = chain[version]
@@ -174,8 +174,8 @@ def holding_at(chain: Mapping[int, Any], newest: int, valid: str) -> Any:
 
 
 def replaced_for_good(chain: Mapping[int, Any], version: int) -> bool:
-    """Whether a change replaced the version before it for good: a change without an end does, also once it was ended; a
-    change for a time gives the place back."""
+    """Whether the version before does not hold again after this one. It does if this change was for a limited time from
+    the start; not if it had no end at first and was ended later."""
     while chain[version].restored_from is not None or (chain[version].correction and version > 1):
         version = chain[version].restored_from or version - 1
     return chain[version].valid_until is None
@@ -186,12 +186,12 @@ def is_valid_at(valid_from: str, valid_until: str | None, at: str) -> bool:
 
 
 def is_protected(source: str, state: Any) -> bool:
-    """Whether this is a person's word, which automation may not overrule (the schema says so too)."""
+    """Whether this is a person's word, which automation may not overrule (guards of the database refuse it too)."""
     return source not in AUTOMATIC or state.confidence == "asserted" or state.last_confirmed_at is not None
 
 
 def state_name(state: Any) -> str:
-    """The state in one word; trash outranks archived."""
+    """The state in one word. A memory that is archived and in the trash counts as in the trash."""
     if state.trashed_at:
         return "trash"
     if state.archived_at:
@@ -269,7 +269,7 @@ IN_STATE: dict[str, ColumnElement[bool]] = {
 }
 _newest_injection = (
     select(func.max(injected.c.nth))
-    # The owner once more by name: else a cluster asks every node for it.
+    # The owner is compared with the parameter, not with the outer row: else a cluster asks every node.
     .where(injected.c.owner == bindparam("owner"), injected.c.memory_id == memories.c.id)
     .correlate(memories)
     .scalar_subquery()
@@ -277,7 +277,7 @@ _newest_injection = (
 OF_STATE = tuple(name for name in STATE_FIELDS if name != "version")
 _BOOKKEEPING = ("retired_at", "restored_from", "correction")
 OF_VERSION = tuple(field.name for field in fields(Version) if field.name not in _BOOKKEEPING)
-"""What a memory shows of its current version; `memory_to_json` takes them apart in this order."""
+"""The columns of its current version that a memory shows. `memory_to_json` relies on this order."""
 _shown = (
     *(memories.c[name] for name in OF_STATE), memories.c.id, memories.c.updated_at,
     *(versions.c[name] for name in OF_VERSION), injected.c.nth, injected.c.at.label("injected_at"),
@@ -311,7 +311,7 @@ WHOLE = (
 """A memory with its newest version and its newest injection, in one row."""
 
 SHOWN = WHOLE.with_only_columns(*_shown)
-"""As much of it as `shape.told` needs, for those who ask for many; that one takes it in this order."""
+"""The part of it that `memory_to_json` needs, in the order that it relies on; for queries that read many."""
 
 _ONE = PreparedStatement(WHOLE.where(memories.c.id == bindparam("id"), memories.c.purged_at.is_(None)))
 _NAMED = PreparedStatement(
@@ -327,8 +327,8 @@ _EVERY_VERSION = PreparedStatement(
 
 
 def in_scope(scope: str | None) -> ColumnElement[bool]:
-    """A condition: unscoped memories and those of the given scope (or of every scope); or only those in it and
-    below."""
+    """A condition: unscoped memories and those of the given scope, or of every scope (`EVERY_SCOPE`). If the scope ends
+    in `BELOW`, only memories in it and below it."""
     if scope is not None and scope.endswith(BELOW):
         return in_or_below(scope.removesuffix(BELOW))
     unscoped = memories.c.scope.is_(None)
@@ -340,7 +340,7 @@ def in_scope(scope: str | None) -> ColumnElement[bool]:
 
 
 def in_or_below(scope: str) -> ColumnElement[bool]:
-    # The slash is the character after the dot, and both engines compare by code point.
+    # A range of all texts that begin with the scope and a dot: "/" follows "." and both engines sort by code point.
     return or_(
         memories.c.scope == sought(scope),
         and_(memories.c.scope >= sought(scope) + ".", memories.c.scope < sought(scope) + "/"),
@@ -348,14 +348,14 @@ def in_or_below(scope: str) -> ColumnElement[bool]:
 
 
 def fits_scope(own: str | None, scope: str | None) -> bool:
-    """Whether a memory fits a scope, as `in_scope` without a query."""
+    """Whether a memory of scope `own` is among those that `in_scope` selects."""
     if scope is not None and scope.endswith(BELOW):
         return own is not None and f"{own}.".startswith(scope.removesuffix("*"))
     return own is None or own == scope or (scope == EVERY_SCOPE and not own.startswith(APART))
 
 
 def find_row(tx: Tx, id: str) -> Any:
-    """A memory's row by its exact id; forgotten memories too, purged ones not."""
+    """A memory's row by its exact id: archived and trashed memories are found too, purged ones are not."""
     row = _ONE.first(tx.conn, {"owner": tx.owner, "id": sought(id)})
     if row is None or (tx.reach is not None and row.scope not in (None, tx.reach)):
         raise NotFound(f"there is no memory {id!r} in this book", field="id")
@@ -363,8 +363,8 @@ def find_row(tx: Tx, id: str) -> Any:
 
 
 def resolve(tx: Tx, ref: object, *, put_away: bool = False) -> str:
-    """The id behind a reference: an exact id, else a piece of what exactly one active memory says; with `put_away` one
-    in the archive or the trash, if there it is said."""
+    """The id behind a reference: an exact id, or a piece of what exactly one active memory says. With `put_away`,
+    archived and trashed memories are searched first."""
     if not isinstance(ref, str) or not ref.strip():
         raise Invalid("name the memory: its id, or a piece of what it says", field="ref")
     piece = ref.strip()
@@ -405,7 +405,7 @@ def resolve(tx: Tx, ref: object, *, put_away: bool = False) -> str:
 
 
 def _references(content: str) -> str:
-    """What one may repeat of a line to name it: its words without the marks they are shown with."""
+    """The text of a line in which a reference is looked for: without the marks it is shown with, and folded."""
     return fold_text(text_without_marks(content)) or fold_text(content)
 
 

@@ -33,7 +33,7 @@ def memory_to_json(row: Sequence[Any], now: str, preset: Preset) -> dict[str, An
     if injected is not None and injected > referenced:
         referenced = injected
     faded = score
-    if faded is not None and confidence == "inferred":  # promoted, it is the person's word and stays
+    if faded is not None and confidence == "inferred":  # a promoted memory is the person's word and does not fade
         faded = effective_score(faded, max(recorded, confirmed or ""), now, preset.half_life_days)
     return {
         "id": id,
@@ -66,7 +66,7 @@ def memory_to_json(row: Sequence[Any], now: str, preset: Preset) -> dict[str, An
         "thread_id": thread_id,
         "turn_ids": [] if turn_ids == "[]" else stored_json.load_json(turn_ids),
         "made_by": made_by,
-        "stale": referenced < now and referenced <= _stale_until(now),  # what was just written, without a look
+        "stale": referenced < now and referenced <= _stale_until(now),  # the first test spares the second on writes
         "quoted": bool(quoted),
         "spans": [] if spans is None else stored_json.load_json(spans),
         "said_on": said_on,
@@ -96,7 +96,8 @@ _TIMES = tuple(field.name for field in fields(Memory) if field.type in (datetime
 
 @lru_cache(maxsize=1024)
 def _stale_until(now: str) -> str:
-    """What was last referenced by then is stale now; at the beginning of the calendar nothing is."""
+    """A memory that was last referenced at or before this instant is stale now. At the beginning of the calendar, none
+    is."""
     try:
         return stamp(parse_stamp(now) - timedelta(days=STALE_DAYS))
     except OverflowError:

@@ -1,8 +1,8 @@
 """Named texts in a book: one memory each, found by its scope and its name, which is its subject.
 
-Frameworks store things under keys and paths, the book under ids; this module maps one to the other. The whole text
-stands in the body. The content is one line of it for people, for the block and for recall. Two names may well have the
-same line: the book keeps the same words once, so the second line then says its name too.
+Frameworks store things under keys and paths, the book under ids; this module maps one to the other. The body has the
+whole text, the content has one line of it for people, for the block and for recall. Two texts may begin with the same
+line; since the book keeps the same words only once, the second line then has its name added.
 """
 
 import unicodedata
@@ -31,7 +31,7 @@ _UNKEEPABLE = regex("[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 
 
 def exact(name: object, field: str) -> str:
-    """A name that can be found again exactly as it was given. A name that the book would clean is refused."""
+    """The name, if the book would store it exactly as given; a name that the book would clean is refused."""
     if not isinstance(name, str) or clean_line(name, field, 1, LONGEST_NAME) != name:
         raise Invalid(f"{field} is one line of text without spaces at its ends, not {name!r}", field=field)
     return name
@@ -43,7 +43,7 @@ def one_line(text: str) -> str:
 
 
 def is_line_of(memory: Memory, text: str) -> bool:
-    """Whether what a memory says is the line that was made of this text, and nobody has rewritten it."""
+    """Whether the content of a memory is still the line that was made of this text, and nobody has rewritten it."""
     name, line = memory.subject or "", one_line(text)
     lines = (line, f"{name}: {line or EMPTY}")
     said = _without_mark(memory.content, name)
@@ -53,7 +53,7 @@ def is_line_of(memory: Memory, text: str) -> bool:
 
 
 def _without_mark(content: str, name: str) -> str:
-    """A line without what tells it from others with the same words: ` [name]`, ` [name 2]`."""
+    """A line without the mark that was added because another has the same words: ` [name]` or ` [name 2]`."""
     line, mark, number = content.rpartition(f" [{name}")
     marked = mark and number.endswith("]") and (number == "]" or number[1:-1].isdecimal())
     if marked:
@@ -94,7 +94,8 @@ def line_for(book: OpenBook, scope: str, name: str, text: str, *, known: Memory 
 
 
 def all_named(book: OpenBook, scope: str, name: str) -> Sequence[Memory]:
-    """The memories of that name, the one written last at the end: several, as after a restore."""
+    """The memories of that name, the one written last at the end. There may be several, for instance after a
+    restore."""
     # The folded name has an index; the name itself is compared as it is written.
     same = and_(memories.c.subject_key == sought(fold_text(name)), memories.c.subject == sought(name))
     return sorted(_read(book, memories.c.scope == sought(scope), same), key=_recorded_order)
@@ -107,7 +108,7 @@ def of_id(book: OpenBook, scope: str, id: str) -> Sequence[Memory]:
 
 def below(book: OpenBook, scope: str, prefix: str) -> Sequence[Memory]:
     """The memories whose names begin with `prefix`, which ends in a slash, the one written last at the end."""
-    # The zero is the character after the slash, and both engines compare by code point.
+    # A range of all names that begin with the prefix: "0" follows "/", and both engines sort by code point.
     begins = and_(memories.c.subject >= sought(prefix), memories.c.subject < sought(prefix)[:-1] + "0")
     return sorted(_read(book, memories.c.scope == sought(scope), begins), key=_recorded_order)
 

@@ -45,9 +45,9 @@ from keepbook.storage.tables.choices import proposals
 
 WAITING_DAYS = 30
 MOST_OF_AGENT, MOST_OF_MEMORY = 20, 3
-"""So many proposals of one agent wait at a time, and so many of agents about one memory."""
+"""How many proposals of one agent may wait at a time, and how many of all agents about one memory."""
 FORGOTTEN, OUTDATED = "you asked to forget this", "a later word of yours stands"
-"""Why something that comes in from elsewhere is left out until the person takes it."""
+"""The reasons why an imported memory waits as a proposal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ class Proposal:
     decided_at: datetime | None
     question: str | None = None
     choices: tuple[Choice, ...] = ()
-    """What can be answered to its question, and what each answer does; empty where it is yes or no."""
+    """The possible answers to its question, and what each of them does; empty if the answer is yes or no."""
     valid_until: str | None = None
     quoted: bool = False
     """Whether it would be kept as the person's own words; `spans` says which, each as turn, from, to, kind."""
@@ -190,7 +190,7 @@ def write_answer(
 
 
 def _targets(tx: Tx, waiting: Proposal, chosen: Choice) -> Sequence[str | None]:
-    """The lines that a choice is about; of all those asked about, the ones that are still there."""
+    """The ids of the memories that a choice is about (None: a new one). "All" leaves out those no longer active."""
     if chosen.choice != ALL:
         return [chosen.memory_id]
     ids = [one.memory_id for one in waiting.choices if one.memory_id is not None]
@@ -217,7 +217,7 @@ def _do(
 
 
 def _ends_at(waiting: Proposal, now: str) -> str:
-    """A line is over from when the new one began to hold; one that is ended by itself, from when that was said."""
+    """When a line that is ended ends. If the question is whether a new line replaces it: when the new one begins."""
     end = None
     if waiting.question != "over":
         end = waiting.valid_until
@@ -225,8 +225,10 @@ def _ends_at(waiting: Proposal, now: str) -> str:
 
 
 def _say(tx: Tx, origin: Origin, preset: Preset, waiting: Proposal, memory_id: str | None) -> Written:
-    """Write the words that waited: as what a line says now, or as a new one; as a quotation where they are one."""
-    if topics := switches.touched_topics(tx, _told(waiting.content, waiting.subject)):
+    """Write the words that waited: as the next version of `memory_id`, or as a new memory. They are kept as a quotation
+    if the turns they quote are still stored."""
+    topics = switches.touched_topics(tx, _told(waiting.content, waiting.subject))
+    if topics:
         raise Conflict(
             f"you asked never to keep anything about {topics[0]}; take that topic back, or type this with force",
             code="against_topic",
@@ -258,7 +260,7 @@ def _say(tx: Tx, origin: Origin, preset: Preset, waiting: Proposal, memory_id: s
 def note_declined(
     tx: Tx, now: str, content: str, *, thread_id: str | None = None, turn_ids: Sequence[str] = ()
 ) -> None:
-    """Record a "no" in the conversation: nothing is stored but that it was declined."""
+    """Record that the person said no to a content in a chat, as a declined proposal."""
     row = {
         "owner": tx.owner, "id": new_id(), "nature": "proposal", "op": "add", "content": content, "status": "declined",
         "thread_id": thread_id, "turn_ids": json.dumps(list(turn_ids)), "created_at": now, "decided_at": now,
@@ -267,19 +269,19 @@ def note_declined(
 
 
 def note_forgotten(tx: Tx, now: str, matter: str, thread_id: str, turns: Sequence[int]) -> str:
-    """Record that the person wants a matter forgotten that these turns speak of: recall does not quote them any
-    more."""
-    told = json.dumps([str(turn) for turn in sorted(set(turns))])
+    """Record that the person wants a matter forgotten, as an accepted proposal to forget it: recall no longer quotes
+    these turns, which speak of it. Returns the proposal's id."""
+    turn_ids = json.dumps([str(turn) for turn in sorted(set(turns))])
     row = {
         "owner": tx.owner, "id": new_id(), "nature": "proposal", "op": "forget", "content": matter,
-        "status": "accepted", "thread_id": thread_id, "turn_ids": told, "created_at": now, "decided_at": now,
+        "status": "accepted", "thread_id": thread_id, "turn_ids": turn_ids, "created_at": now, "decided_at": now,
     }  # fmt: skip
     tx.conn.execute(insert(proposals), row)
     return str(row["id"])
 
 
 def take_back_forgotten(tx: Tx, id: str, now: str) -> None:
-    """Let recall quote these turns again."""
+    """Take back `note_forgotten`: recall may quote these turns again."""
     _decide(tx, id, "expired", now)
 
 
@@ -309,8 +311,8 @@ def expire(tx: Tx, id: str, now: str) -> bool:
 
 
 def expire_forbidden(tx: Tx, never: Sequence[str], now: str, *, ids: Sequence[str] = ()) -> None:
-    """Take away what waits for a yes and would write of a topic that is never to be kept: by its words, and those that
-    were found by meaning before, by their `ids`."""
+    """Expire the waiting proposals whose yes would write about a topic that is never to be kept. They are found by
+    their words; those found by meaning are given by `ids`."""
     for id in {*forbidden_offers(list_proposals(tx), never), *ids}:
         expire(tx, id, now)
 
@@ -333,7 +335,8 @@ def _decide(tx: Tx, id: str, status: str, now: str) -> Proposal:
 
 
 def _is_asked(known: Any, op: str, content: str, question: str | None, memory_id: str | None) -> bool:
-    """Whether the same waits already, or had its no. Which line an order means is asked as often as it is given."""
+    """Whether the same proposal waits already, or was declined. The question which line an order means may be asked
+    again after a no."""
     if known.op != op or not alike(known.content, content):
         return False
     if question in (None, "keep"):
@@ -343,7 +346,7 @@ def _is_asked(known: Any, op: str, content: str, question: str | None, memory_id
 
 
 def _refuse_too_many(rows: Sequence[Any], asked_by: str, memory_id: str | None) -> None:
-    """Refuse an agent that leaves more than a person can answer."""
+    """Refuse an agent that leaves more proposals than a person can answer."""
     waiting = [row for row in rows if row.status == "waiting" and row.asked_by is not None]
     if memory_id is not None and sum(row.memory_id == memory_id for row in waiting) >= MOST_OF_MEMORY:
         raise LimitReached(
@@ -359,7 +362,7 @@ def _refuse_too_many(rows: Sequence[Any], asked_by: str, memory_id: str | None) 
 
 
 def forbidden_offers(waiting: Sequence[Proposal], never: Sequence[str], sense: Sense | None = None) -> list[str]:
-    """The ids of those whose yes would write of a topic that is never to be kept."""
+    """The ids of the proposals whose yes would write about a topic that is never to be kept."""
     return [
         one.id
         for one in waiting
@@ -402,7 +405,8 @@ def _list_query(of_chat: bool) -> PreparedStatement:
 
 
 def declined_contents(tx: Tx) -> list[str]:
-    """The contents that the person did not want kept. A "no" to whether a line is over, or meant, does not count."""
+    """The contents that the person did not want to be kept. A no to whether a line is over, or which line was meant,
+    does not count."""
     refused = (known for known in _open_or_declined_rows(tx) if known.status == "declined")
     return [known.content for known in refused if known.question not in ("over", "which")]
 

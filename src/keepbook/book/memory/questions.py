@@ -1,4 +1,4 @@
-"""What a question asks, and the answers there are to it.
+"""The kinds of questions, and the possible answers to each.
 
     keep     is this to be kept?                       keep, no
     over     is the old line over, now that a new one  both, over, and change where the old one could say
@@ -6,7 +6,7 @@
     change   is the old line to be changed?            change, both, no
     which    several lines could be meant: which?      the id of each, all, none
 
-A choice says what it does to the book, so that whoever asks and whoever answers need not know each other.
+A choice says what it does to the book, so the code that asks and the code that answers need not know each other.
 """
 
 import json
@@ -69,13 +69,13 @@ def _which_choices(op: str, lines: Sequence[tuple[str, str]]) -> tuple[Choice, .
     if op not in ("forget", "end", "update") or len(lines) < 2:
         raise Invalid("which line is meant is asked of several, to forget, end or update one", field="choices")
     each = [Choice(id, words, op, id) for id, words in lines]
-    if op != "update":  # the same words in several lines would be one line several times
+    if op != "update":  # else several lines would get the same words
         each.append(Choice(ALL, "All of them", op))
     return (*each, Choice(NONE, "None of them"))
 
 
 def plain_choices(op: str, memory_id: str | None) -> tuple[Choice, ...]:
-    """The answers to a proposal without a question of its own: yes, no, and beside the line that it would change."""
+    """The answers to a proposal without a question of its own: yes and no, and for a change, to keep both lines."""
     both = (Choice(BOTH, "Keep both", "add"),) if op == "update" and memory_id is not None else ()
     return (Choice("yes", "Yes", op, memory_id), *both, Choice("no", "No"))
 

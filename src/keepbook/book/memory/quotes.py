@@ -1,9 +1,9 @@
 """Writes quotations: lines made of what the person said in a chat.
 
 Only these operations make a quotation. They read the turns in the transaction that writes, check the spans against them
-and build the content themselves; no caller sets `quoted`. Spans are of turns of the version's own chat. Words of two
-chats cannot be one quotation: if a value that was said here replaces a value in a line from another chat, or in a note,
-`exchange` leaves a note with brackets.
+and build the content themselves; no caller sets `quoted`. All spans are of turns of one chat, that of the version. So
+if words of this chat replace words in a line from another chat, or in a note, `exchange` leaves a note, which has the
+new words in brackets.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,8 @@ EXTRACTED, CHAT = "extracted", "chat"
 
 
 class StoredTurns(NamedTuple):
-    """Turns of a chat by their numbers: the texts, in which role each was said, and who recorded it, if anybody."""
+    """Turns of a chat by their numbers: the text of each, its role, and who recorded it (None: the person said it in
+    one of our own chats)."""
 
     texts: Mapping[int, str]
     roles: Mapping[int, str]
@@ -155,7 +156,7 @@ def checked_content(tx: Tx, thread_id: str, spans: Sequence[Span]) -> str:
 
 
 def _checked_words(tx: Tx, thread_id: str, spans: Sequence[Span]) -> tuple[str, str | None]:
-    """The same, with who recorded them, if the person did not say them at a door of ours."""
+    """The same, and who recorded the words (None: the person said them in one of our own chats)."""
     turns = stored_turns(tx, thread_id, spans)
     check_spans(spans, turns.texts, turns.roles)
     cited = (turns.recorders.get(span.turn) for span in spans if span.kind != "question")

@@ -31,7 +31,7 @@ from keepbook.storage.tables.choices import proposals as rows
 from keepbook.storage.tables.memory import memories, versions
 
 LOOKED = 60
-"""So many of what was read, the newest, are looked at for what weighs most."""
+"""How many unconfirmed memories, from the newest, are searched for those about health, which come first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ _COUNT_UNCONFIRMED = PreparedStatement(
         memories.c.confidence == "inferred", memories.c.last_confirmed_at.is_(None), versions.c.quoted == 0,
     )
 )  # fmt: skip
-"""What somebody else worded. A quotation is the person's own words, and no guess to be asked about."""
+"""Memories that somebody else worded. A quotation has the person's own words, so nobody need ask about it."""
 _ASKED = PreparedStatement(
     select(func.count()).select_from(rows).where(rows.c.owner == bindparam("owner"), rows.c.status == "waiting")
 )
@@ -105,7 +105,7 @@ def first(book: OpenBook, most: int) -> Sequence[ReviewQuestion]:
             found.append(
                 ReviewQuestion(row_to_memory(old, now, preset), against=row_to_memory(new, now, preset), link=link)
             )
-        found += [ReviewQuestion(shown[id]) for id in unconfirmed if id in shown]  # not what was deleted a moment ago
+        found += [ReviewQuestion(shown[id]) for id in unconfirmed if id in shown]  # some may have been deleted since
         chosen = sorted(found, key=lambda one: not touches_health(_words(one)))[:most]
         return sorted(chosen, key=_kind)
 
@@ -172,7 +172,7 @@ class Review:
             return proposals.accept(tx, self._book.origin, preset, id, stamp(tx.clock()), both=both)
 
     def _embed_first(self, id: str) -> None:
-        """Embed what is held against topics never to be kept, before anything is locked."""
+        """Embed the proposal's content before anything is locked; it will be compared with topics never to be kept."""
         if self._book.meaning is not None:
             self._book._embed_first(self.get(id).content)
 

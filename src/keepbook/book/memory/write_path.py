@@ -74,27 +74,27 @@ class VersionText:
 
 
 class QuotedSpans(NamedTuple):
-    """The words of its chat that a version quotes, and the day they were said on, if they count from it."""
+    """The words of its chat that a version quotes, and the day they were said on, if they count days from it."""
 
     spans: str
     said_on: str | None
     recorded_by: str | None = None
-    """Who recorded them, where the person did not say them at a door of ours."""
+    """Who recorded them; None if the person said them in one of our own chats."""
 
 
 PERSONS_WORD, FORGOTTEN_WORD = "persons_word", "forgotten"
-"""The codes of refusals that leave a proposal behind."""
+"""The codes of refusals after which the wanted change is left as a proposal."""
 
 TEXT_FIELDS = tuple(VersionText.__dataclass_fields__)
 
 
 def asked_back(content: str, row: Any) -> dict[str, Any]:
-    """What is left for the person where an agent wants these words back."""
+    """The fields of the proposal that is left when an agent wants to bring these words back."""
     return {"op": "add", "category": row.category, "subject": row.subject, "content": content}
 
 
 AGENTS_MOST = 0.7
-"""So much importance an agent gives a line at most."""
+"""The highest importance that an agent may give a memory."""
 
 
 def refuse_stale(row: Any, expected: int | None) -> None:
@@ -115,7 +115,7 @@ def chosen_confidence(origin: Origin, asked: str | None) -> str:
 
 
 def chosen_importance(origin: Origin, asked: float | None, before: float = 0.5) -> float:
-    """The importance of a line: as asked, but an agent gives no more than `AGENTS_MOST`; else as `before`."""
+    """The importance of a memory: as asked, but from an agent at most `AGENTS_MOST`; if none is asked, as `before`."""
     if asked is None:
         return before
     share = clean_share(asked, "importance")
@@ -125,7 +125,7 @@ def chosen_importance(origin: Origin, asked: float | None, before: float = 0.5) 
 
 
 def with_cap(origin: Origin, asked: float | None, written: Written) -> Written:
-    """The answer to a write, which says where an agent asked for more importance than it may give."""
+    """The answer to a write, marked as `capped` if an agent asked for more importance than it may give."""
     if origin.is_agent and (asked or 0) > AGENTS_MOST:
         return replace(written, capped=True)
     return written
@@ -166,8 +166,9 @@ class Change:
             )
 
     def refuse_over_person(self, *, extracted: bool = False, **wanted: str) -> None:
-        """Refuse an agent that changes the person's word, or what was `extracted` from it; what it wanted is left as a
-        proposal, unless a program catches this inside a transaction. It may change what tools saved."""
+        """Refuse an agent that changes the person's word, or what was `extracted` from it. The error holds what it
+        `wanted`, which is left as a proposal, unless a program catches the error inside a transaction. An agent may
+        change what tools saved."""
         if not self.origin.is_agent or not (extracted or is_persons_word(self.tx, self.row, self.before)):
             return
         if extracted:
@@ -188,7 +189,7 @@ class Change:
         )
 
     def refuse_bringing_back(self) -> None:
-        """Refuse an agent that brings back what the person put away; it is left as a proposal to keep it."""
+        """Refuse an agent that brings back what the person put away. A proposal to keep it is left instead."""
         if self.origin.is_agent and ledger.is_put_away_by_person(self.tx, self.id):
             raise NotAllowed(
                 f"the person put memory {self.id} away; only they bring it back",
@@ -199,7 +200,8 @@ class Change:
 
     @property
     def is_persons_first_word(self) -> bool:
-        """Whether the person puts away what others did before: an entry says so, and no agent brings it back."""
+        """Whether the person acts now on a memory that they had not put away before, but others may have. Then an entry
+        is written even if nothing changes: from then on no agent may bring it back."""
         acts = ledger.is_by_person(self.tx, self.origin.actor, self.origin.thread_id)
         return acts and not (self.automatic or ledger.is_put_away_by_person(self.tx, self.id))
 
@@ -247,6 +249,7 @@ class Change:
         return event
 
     def _refuse_weakening(self, after: State) -> None:
+        """Refuse automation that would put away the person's word, or change its confidence."""
         before = self.before
         if before is None or not self.automatic or not is_protected(self.row.source, before):
             return
@@ -256,7 +259,8 @@ class Change:
             )
 
     def _refuse_words(self, after: State, said: Any) -> None:
-        """Refuse anybody but the person to write words that are not theirs to bring in. Words that stand may stay."""
+        """Refuse words that only the person may bring in, if somebody else writes them. Words that the memory has
+        already are allowed."""
         if self.origin.actor == "person":
             return
         own = self.tx.reach
@@ -291,7 +295,7 @@ class Change:
             _STATE.run(conn, {f"b_{name}": value for name, value in columns.items()})
 
     def _mind_the_trash(self, after: State) -> None:
-        """What goes into the trash is purged 30 days later, unless it comes out again."""
+        """Schedule the purge of a memory that goes into the trash, for 30 days later; cancel it if it comes out."""
         was = None
         if self.before is not None:
             was = self.before.trashed_at
@@ -322,8 +326,8 @@ class Change:
 def change_of(
     tx: Tx, origin: Origin, preset: Preset, action: str, ref: str, *, learning: bool = False, put_away: bool = False
 ) -> Change:
-    """The change of the memory behind a reference, which may name one that was `put_away`. One that an extension guards
-    is changed only by its person, or by that extension, which is `learning`."""
+    """Begin a change of the memory behind a reference; with `put_away` it may be archived or trashed. A memory that an
+    extension guards may be changed only by the person, or by that extension, which passes `learning`."""
     row = find_row(tx, resolve(tx, ref, put_away=put_away))
     if not learning:
         refuse_guarded(tx, origin, row.id)
@@ -341,8 +345,8 @@ def refuse_guarded(tx: Tx, origin: Origin, id: str) -> None:
 
 
 def words_of_line(said: Any, state: State, preset: Preset, *, own: str | None = None) -> Told:
-    """All words of a line. A token that speaks for one agent did not choose its `own` scope, and nobody the categories
-    of a preset."""
+    """All words that somebody chose for a line. The `own` scope of an agent's token is left out, as is a category from
+    the preset: nobody chose these."""
     scope = None
     if state.scope != own:
         scope = state.scope
@@ -362,7 +366,7 @@ def is_persons_word(tx: Tx, row: Any, state: State | None) -> bool:
     if row.source == "profile":
         return True
     if row.source == "chat" and row.written_by is None and ledger.get_row(tx, row.event).actor == "person":
-        return True  # said in a chat, to be kept; a tool's words at their turn are not
+        return True  # the person said it in a chat; words that a tool chose have a `written_by`
     promoted = row.source in AUTOMATIC and row.confidence == "asserted"
     if state is None or not (promoted or state.last_confirmed_at):
         return False
@@ -370,8 +374,8 @@ def is_persons_word(tx: Tx, row: Any, state: State | None) -> bool:
 
 
 def quoting(text: VersionText, row: Any = None, quotation: QuotedSpans | None = None) -> VersionText:
-    """The text marked as a quotation, if it is one: a new quotation, or the same words as before, which stay those of
-    their chat. Words that anybody else chose are a note."""
+    """The text, marked as a quotation if it is one: if a `quotation` is given, or if the words are those of the current
+    version `row` and that one is a quotation. All other text is a note."""
     if quotation is not None:
         return replace(
             text, quoted=1, spans=quotation.spans, said_on=quotation.said_on, written_by=quotation.recorded_by
@@ -385,7 +389,7 @@ def quoting(text: VersionText, row: Any = None, quotation: QuotedSpans | None = 
 
 
 def keeping_writer(text: VersionText, row: Any) -> VersionText:
-    """The text as the word of whoever's the same words were before."""
+    """The text, ascribed to whoever wrote the same words in the current version."""
     return replace(text, source=row.source, score=row.score, made_by=row.made_by, written_by=row.written_by)
 
 
@@ -408,7 +412,8 @@ _STATE = PreparedStatement(
 
 @cache
 def _guarding_rows(tables: TableSet) -> dict[str, PreparedStatement]:
-    """By what such a memory is called, whether it has a row that guards it."""
+    """The queries that find whether a memory has a row by which an extension guards it, by what such a memory is
+    called."""
     return {
         rules_of(table).guards_memory: PreparedStatement(
             select(table.c.owner)

@@ -1,10 +1,10 @@
 """Who may do what: one table, and the one check that every door makes against it.
 
-A row is a group of operations that belong together; a column is a kind of actor. `refusal_reason` says why not, in a
-sentence for a person, or None if it is allowed; `require_permission` raises it. Extensions bring operations of their
-own, and rows. What depends on the book itself (whose agent it is, what that agent's settings give it) the caller passes
-in. `docs/security.md` shows this table, and
-`tests/contracts/authority.toml` holds the expected answers, written by hand.
+A row of the table is a group of operations that belong together, a column a kind of actor. `refusal_reason` gives the
+reason for a refusal, in a sentence for a person, or None if the operation is allowed; `require_permission` raises it.
+Extensions bring operations and rows of their own. What depends on the book itself (whose agent it is, what that agent's
+settings allow) is passed in by the caller. `docs/security.md` shows this table, and `tests/contracts/authority.toml`
+holds the expected answers, written by hand.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,9 +15,9 @@ from keepbook.extension import Extension, load_part, loaded_extensions
 
 READ, WRITE, ADMIN, PERSON = "read", "write", "admin", "person"
 METRICS = "metrics"
-"""The scope of a token for the figures of everybody on a server; the operator makes it."""
+"""The scope of a token that reads the figures of a whole server; only the operator makes one."""
 SCOPES = (READ, WRITE, ADMIN, PERSON)
-"""What a token may: each of these by name. `person` is a service token's, who then may act as the person."""
+"""The scopes that a token may have. `person` is for service tokens, which then may act as the person."""
 EVERYTHING = frozenset((READ, WRITE, ADMIN))
 KINDS = ("person", "agent", "bound", "service", "host", "visitor", "automation")
 """The columns. `bound` is an agent's token for one agent of the owner's, `service` a host application's that acts as an
@@ -33,9 +33,9 @@ class Actor:
     scopes: frozenset[str] = EVERYTHING
     agent: str | None = None
     token: str | None = None
-    """The id of the token that it showed."""
+    """The id of the token it authenticated with."""
     remote: bool = False
-    """Whether a program at the HTTP door acts, also where it is in the person's name; the pages are none."""
+    """Whether a program acts over HTTP, be it in the person's name. The pages do not count as a program."""
 
     @property
     def is_person(self) -> bool:
@@ -43,12 +43,12 @@ class Actor:
 
     @property
     def is_program(self) -> bool:
-        """Whether an agent, a service or a remote client acts, not the person at a door of ours or one of our jobs."""
+        """Whether an agent, a service or a remote client acts, and not the person themselves or a job."""
         return self.remote or self.has_programs_token
 
     @property
     def has_programs_token(self) -> bool:
-        """Whether it has a token of an agent or a service, in whosever name it acts."""
+        """Whether it has a token of an agent or a service, even if it acts as the person."""
         return self.kind in ("agent", "bound", "service", "host")
 
 
@@ -58,34 +58,34 @@ ALONE = {
     "job": Actor("automation"),
     "extractor": Actor("automation"),
 }
-"""Who acts where no key was shown: stand-alone Python, the command line, jobs."""
+"""Who acts without a token: Python programs, the command line, jobs."""
 
-# What stands in a field of the table; "no" is everything else.
+# The values of the table's fields. Anything else, such as "no", means no.
 YES = "yes"
 OWN = "own"
-"""Only what is its own: the one agent's runs and decisions, the visitor's copy of the book."""
+"""Allowed only for what is the actor's own: the runs and decisions of its agent, the visitor's copy of the book."""
 GIVEN = "given"
-"""Only if the agent's settings give it the person's memory."""
+"""Allowed only if the agent's settings give it the person's memory."""
 NAMED = "named"
-"""Only with a token that names the row's narrow scope."""
+"""Allowed only with a token that has the row's narrow scope."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperationGroup:
-    """A group of operations: the scope it needs, what each kind of actor gets, and how it is refused."""
+    """A group of operations: the scope they need, what each kind of actor may do, and the code of a refusal."""
 
     words: str
     scope: str
     may: Mapping[str, str]
     code: str = "person_only"
     narrow: str | None = None
-    """A scope that opens this row and its like alone, for a program that does one thing."""
+    """A scope that allows this row alone, for a program that does only one thing."""
 
 
 def authority_row(
     words: str, scope: str, answers: str, code: str = "person_only", narrow: str | None = None
 ) -> OperationGroup:
-    """`answers` in the order of `KINDS`."""
+    """A row of the table; `answers` has one word for each of `KINDS`, in their order."""
     return OperationGroup(words, scope, dict(zip(KINDS, answers.split(), strict=True)), code, narrow)
 
 
@@ -152,7 +152,7 @@ def every_operation() -> dict[str, str]:
 
 
 def check_authority(one: Extension) -> None:
-    """Refuse an extension that would change what the core says of who may do what."""
+    """Refuse an extension that would change the core's rows or operations, or that names a row that does not exist."""
     if one.rows:
         rows = load_part(one.rows)
     else:
@@ -200,6 +200,7 @@ def require_permission(actor: Actor, operation: str, *, agent: str | None = None
 
 
 def _is_open(row: OperationGroup, actor: Actor, agent: str | None, given: bool) -> bool:
+    """Whether the table allows a row to this actor, whatever its token's scopes."""
     found = row.may[actor.kind]
     own = actor.kind != "bound" or (agent is not None and agent == actor.agent)
     if found == NAMED:
@@ -234,12 +235,13 @@ def ask_token(actor: Actor, kind: str, scopes: Iterable[str]) -> None:
 
 
 def narrow_scopes() -> set[str]:
-    """The scopes that open a few rows alone."""
+    """All scopes that allow only one row."""
     return {row.narrow for row in every_row().values() if row.narrow is not None}
 
 
 def clean_scopes(kind: str, scopes: Iterable[str]) -> list[str]:
-    """A token's scopes in their fixed order. A narrow one is a program's, beside none that writes."""
+    """A token's scopes, checked and in their fixed order. A narrow scope is not for a person's token, and cannot stand
+    beside a scope that writes."""
     if isinstance(scopes, str):
         wanted = {scopes}
     else:
@@ -249,6 +251,7 @@ def clean_scopes(kind: str, scopes: Iterable[str]) -> list[str]:
     if not wanted or not wanted <= set(known):
         raise Invalid(f"scopes are of {', '.join(known)}; at least one", field="scopes")
     for one in wanted & set(narrow):
-        if more := wanted & {WRITE, ADMIN, PERSON}:
+        more = wanted & {WRITE, ADMIN, PERSON}
+        if more:
             raise Invalid(f"{one!r} is for a program that does no more; leave out {min(more)!r}", field="scopes")
     return [scope for scope in (*SCOPES, *narrow) if scope in wanted]

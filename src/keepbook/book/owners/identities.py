@@ -1,8 +1,8 @@
-"""Who signs in at a provider of the operator's. A person is the provider's issuer and their subject there, and never an
-address or a name: those change hands.
+"""People who sign in at the operator's OpenID provider. A person is identified by the provider's issuer and their
+subject there, never by an address or a name, which may pass to somebody else.
 
-Nobody comes into a book by signing in alone. The operator invites to a book, once and for a while; or lets whoever
-signs in begin an empty one.
+Signing in alone opens no book. The operator invites a person to a book, by an invitation that is used once and ends; or
+lets everybody who signs in begin an empty book.
 """
 
 import secrets
@@ -23,11 +23,11 @@ from keepbook.storage.database import Database
 from keepbook.storage.tables.upkeep import identities, page_sessions
 
 SIGNED_IN = timedelta(hours=12)
-"""How long a page stays signed in; who is asked to leave at the provider has left here by then."""
+"""How long a page stays signed in. Somebody who is removed at the provider is signed out here by then."""
 OPEN_FOR = timedelta(days=7)
 """How long an invitation waits."""
 LONGEST = 255
-"""So long a subject may be, as the standard says."""
+"""How many characters a subject may have, by the OpenID standard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class Identities:
         if found is None:
             raise _no_invitation()
         with self._database.write(found.owner) as tx:
-            still = _open_invitation(tx.conn, invitation, now)  # two may come with the same one
+            still = _open_invitation(tx.conn, invitation, now)  # somebody else may have used it since
             if still is None:
                 raise _no_invitation()
             tx.conn.execute(update(identities).where(identities.c.id == still.id).values(joined))

@@ -31,7 +31,7 @@ USUAL_SCOPES = ("read", "write")
 KEPT = timedelta(days=30)
 """How long a page stays signed in."""
 NOTED_EVERY = timedelta(hours=1)
-"""How exactly "last used" is kept: a request that only reads should rarely write."""
+"""How often "last used" is written: a request that only reads should rarely write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +150,8 @@ class Tokens:
             _revoke(conn, [id], now)
             _revoke_made(conn, id, found.owner, now)
             known = _get_token(conn, id)
-        # What a service token made stands in other books. Who stopped here goes on when it is revoked again. They are
-        # looked for only now: who was making one had to end before this one could be revoked (`_get_maker`).
+        # A service token may have made tokens for other owners. They are looked up only now, when no more can be made
+        # with it (`_get_maker`). If this is interrupted, revoking the token again goes on with them.
         with self._database.unscoped() as conn:
             others = {whose for _, whose in _made_with(conn, id) if whose and whose != found.owner}
         for whose in sorted(others):
@@ -174,7 +174,10 @@ class Tokens:
         now = self._database.clock()
         asked = {"hash": hash_of(secret)}
         row = self._database.query_once(lambda conn: _BY_HASH.first(conn, asked))
-        if row is None or not (known := _to_token(row)).opens(now):
+        if row is None:
+            return None
+        known = _to_token(row)
+        if not known.opens(now):
             return None
         if known.last_used_at is None or now - known.last_used_at >= NOTED_EVERY:
             with self._database.unscoped(writes=True) as conn:
@@ -208,7 +211,7 @@ class Tokens:
             closed = select(tokens.c.id).where(tokens.c.revoked_at.isnot(None))
             over = or_(page_sessions.c.expires_at <= stamp(now), page_sessions.c.token_id.in_(closed))
             conn.execute(insert(page_sessions), row)
-            conn.execute(delete(page_sessions).where(over))  # its own too, where the token was revoked meanwhile
+            conn.execute(delete(page_sessions).where(over))  # includes the new one, if the token was revoked meanwhile
         return secret
 
     def of_session(self, secret: str) -> Token | None:
@@ -220,11 +223,13 @@ class Tokens:
         known = _to_token(row)
         if not known.opens(self._database.clock()):
             return None
-        return known if known.kind == "person" else None  # whoever wrote that row: no other kind signs in
+        if known.kind != "person":  # no session is made for another kind: the row was forged
+            return None
+        return known
 
     def _signed_in_elsewhere(self, asked: dict[str, str]) -> Token | None:
-        """What a session opens that was begun at a provider: the person's book, and nothing that an administrator
-        does. It is no token: nobody can send it as one, and none is made with it."""
+        """What a session opens that was begun at a provider: the person's book, without the rights of an administrator.
+        It has the shape of a token but is none: nobody can send it, or make tokens with it."""
         row = self._database.query_once(lambda conn: _BY_IDENTITY.first(conn, asked))
         if row is None:
             return None
@@ -267,7 +272,7 @@ def _later_than(now: datetime, expires: str | None) -> str | None:
 
 
 def hash_of(secret: str) -> str:
-    """Enough for a secret of 256 random bits, which nobody can guess word by word."""
+    """The hash under which a secret is stored. A slow one is not needed: a secret has 256 random bits."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -277,18 +282,18 @@ def _refuse_ended(maker: Token, now: datetime) -> None:
 
 
 def _revoke(conn: Connection, ids: Sequence[str], now: str) -> None:
-    """Revoke those that are not yet, and end their sessions."""
+    """Revoke these tokens, if they are not yet, and end their sessions."""
     conn.execute(update(tokens).where(tokens.c.id.in_(ids), tokens.c.revoked_at.is_(None)).values(revoked_at=now))
     conn.execute(delete(page_sessions).where(page_sessions.c.token_id.in_(ids)))
 
 
 def _revoke_made(conn: Connection, id: str, owner: str | None, now: str) -> None:
-    """Revoke what of an owner's was made with this one."""
+    """Revoke the tokens of an owner that were made with this one."""
     _revoke(conn, [one for one, whose in _made_with(conn, id) if whose == owner], now)
 
 
 def _made_with(conn: Connection, id: str) -> list[tuple[str, str | None]]:
-    """The tokens that were made with this one, and with those: their ids and owners."""
+    """Ids and owners of the tokens that were made with this one, or with one of those, and so on."""
     found: list[tuple[str, str | None]] = []
     makers = [id]
     while makers:
@@ -310,7 +315,7 @@ def _get_token(conn: Connection, id: str) -> Token:
 
 
 def _get_maker(conn: Connection, id: str) -> Token:
-    """The token that another is made with, which nobody revokes before this transaction has ended."""
+    """The token that another is to be made with, locked: it cannot be revoked before this transaction ends."""
     row = conn.execute(select(tokens).where(tokens.c.id == id).with_for_update(read=True)).first()
     if row is None:
         raise _unknown(id)

@@ -1,8 +1,8 @@
 """Background work after writes: one thread, one owner after the other. Nobody waits for it.
 
-It begins when an owner has been quiet for a moment. So a burst of writes is done in one go, and a program that writes
-and ends does not load anything for it; the next program finds what it leaves. At the end the thread is waited for,
-however long its step takes: a thread inside an embedder's own code when the interpreter exits would abort the program.
+It begins when an owner has not written for a moment. So a burst of writes is embedded at once, and a program that
+writes and ends need not load the embedder; the next program finds what it leaves. At exit the current step is waited
+for, however long it takes: a thread inside an embedder's native code would abort the program.
 """
 
 import atexit
@@ -17,7 +17,7 @@ from keepbook.forking import follow_forks
 _log = get_logger("keepbook")
 
 QUIET, LATEST = 0.5, 5.0
-"""An owner's turn comes after so many seconds without a write, or so many after the first one."""
+"""Work for an owner begins after so many seconds without a write, or so many seconds after the first one."""
 
 
 class Filler:
@@ -30,7 +30,7 @@ class Filler:
         follow_forks(self)
 
     def renew_in_child(self) -> None:
-        """Begin without a thread. What waited is the parent's to do; the next nudge here finds what it leaves."""
+        """Begin without a thread in a forked child. The parent does its own waiting work."""
         atexit.unregister(self.close)
         self._waiting: dict[str, tuple[float, float]] = {}
         self._awake = threading.Condition()
@@ -60,16 +60,18 @@ class Filler:
             self._thread.join()
 
     def _run(self) -> None:
-        while (owner := self._next()) is not None:
+        owner = self._next()
+        while owner is not None:
             try:
                 self._work(owner)
-            except KeepbookError as error:  # a backlog is all that is left; the next nudge tries again
+            except KeepbookError as error:  # only a backlog is left; the next nudge tries again
                 _log.warning("vectors wait: %s", error.code)
             except Exception as error:  # noqa: BLE001  one owner's trouble must not end the work for all others
                 _log.warning("vectors wait: %s", type(error).__name__)
+            owner = self._next()
 
     def _next(self) -> str | None:
-        """Who waits longest, once it is their turn; nobody when it is time to go."""
+        """Wait until it is some owner's turn, and return them, the longest waiting first; None once this is closed."""
         with self._awake:
             while not self.is_closed:
                 if not self._waiting:

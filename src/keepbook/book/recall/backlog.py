@@ -1,8 +1,8 @@
-"""What waits for its vector. It is computed, never stored in a list of its own.
+"""The texts that wait to be embedded. They are computed, not stored in a list.
 
-The ledger shows which memories were touched since the last embedded one, and each chat how many turns it has more than
-vectors. So nothing has to be told after a crash, a restore or a change of embedder. Hidden, incognito and inactive
-texts are not embedded.
+The ledger shows which memories were changed since the last embedded one; for each chat, its turns are compared with its
+vectors. So nothing need be noted for a crash, a restore or a change of embedder. Hidden, incognito and inactive texts
+are not embedded.
 """
 
 from typing import Any, NamedTuple
@@ -32,7 +32,8 @@ class TextToEmbed(NamedTuple):
 
 
 def texts_to_embed(tx: Tx, space: str, most: int) -> tuple[list[TextToEmbed], int | None]:
-    """What has no vector yet, memories first, and the ledger entry through which memories have theirs after that."""
+    """Texts without a vector, memories first; and the ledger entry up to which memories have theirs once these are
+    stored (None: it does not change)."""
     through, head = _embedded_through(tx, space), _head(tx)
     if through < head:
         return _waiting_memories(tx, space, through, head, most)

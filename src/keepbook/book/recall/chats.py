@@ -1,9 +1,9 @@
-"""Finding what was said in chats: full-text search with marked snippets, and recall of the passages that answer.
+"""Finds what was said in chats: full-text search with marked snippets, and recall of the passages that answer.
 
-Both read the word index of chats, which knows nothing of hidden context or incognito chats. Chats in the trash are left
-out; what the person asked to forget is not recalled. Recall brings passages, not whole turns, and by default as many as
-twenty turns would fill: what answers little is left out, not filled up. On request what was said around a hit stands
-beside it.
+Both read the word index of chats, which has no hidden context and no incognito chats. Chats in the trash are left out;
+what the person asked to forget is not recalled. Recall returns passages and not whole turns, by default at most as much
+text as twenty turns; passages of little relevance are left out even if there is room. On request the turns before and
+after a hit come with it.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ from keepbook.book.recall.turns.hits import (
     turn_rows,
     without_withdrawn_titles,
 )
-from keepbook.book.recall.turns.later_words import ENOUGH, later_words
+from keepbook.book.recall.turns.later_words import MAKES_WAY_FROM, later_words
 from keepbook.book.recall.turns.overview_questions import asks_for_overview, matter_of_overview
 from keepbook.book.recall.turns.passage_search import PASSAGE, Stretch, find_passage
 from keepbook.book.recall.turns.ranking import (
@@ -57,20 +57,21 @@ from keepbook.errors import Invalid
 from keepbook.storage.database import Tx
 
 TURNS = 20
-"""What is brought has room for the passages of so many turns, if nothing else is asked for."""
+"""By default, the passages have as much room together as those of so many turns."""
 LEAST_ROOM = 2000
-"""There is room for so many letters in a book where twenty turns have fewer."""
+"""By default, there is room for at least so many letters, even if all turns are short."""
 LEAST = 100
-"""No passage is cut shorter than this, however little room there is."""
+"""No passage is cut to fewer letters than this, however little room there is."""
 READ = 100
-"""Of so many turns the words are read to choose from."""
+"""How many turns are read to choose from."""
 MOST_AROUND = 10
+"""How many turns before and after a hit may be asked for."""
 ORDERS = ("relevance", "time")
 OVERVIEW = 250
-"""So many letters are shown of a turn where many turns answer together. In the room of twenty long turns .80 of what
-is to be put in order is shown with these, .78 with 300, .50 with whole passages."""
+"""How many letters of a turn are shown for an overview, which many turns answer together. Measured, in the room of
+twenty long turns: .80 of the events are shown with this, .78 with 300, .50 with whole passages."""
 OVERVIEW_FLOOR = 0.1
-"""Such a question is answered by what has half as much to do with it."""
+"""The floor for an overview (see `selection.FLOOR`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,19 +87,22 @@ class Snippet:
 
 
 class ChatsWanted(NamedTuple):
-    """How much is wanted of what answers, of which time, and in which order."""
+    """How many passages are wanted, of which time, and in which order."""
 
     limit: int | None = None
-    """So many passages at most; as many as there is room for, if None."""
+    """The most passages; None: as many as fit into the room."""
     since: str | None = None
     until: str | None = None
     order: str | None = None
-    """Best first, if None; what is asked for an overview in the order of time."""
+    """One of `ORDERS`. None: by relevance, or for an overview by time."""
     spread: bool = False
+    """Whether passages of many chats are wanted."""
     tokens: int | None = None
+    """The room for all passages; None: it follows from the limit or the default."""
     around: int = 0
+    """How many turns before and after each hit are wanted."""
     overview: bool = False
-    """Whether many turns answer together, each a little."""
+    """Whether many turns answer the question together, each a little."""
 
     @property
     def in_time(self) -> bool:
@@ -106,7 +110,7 @@ class ChatsWanted(NamedTuple):
 
 
 class FoundTurn(NamedTuple):
-    """A turn as it was said, its relevance, and the time that the question names, if it is of it."""
+    """A turn's row, its relevance, and the reason if it is of the time that the question names."""
 
     row: Any
     relevance: float
@@ -121,7 +125,7 @@ class FoundTurn(NamedTuple):
 
 
 def check_wanted(wanted: ChatsWanted) -> None:
-    """Raise `Invalid` for what cannot be meant."""
+    """Raise `Invalid` if the values are out of range or contradict each other."""
     if wanted.order is not None and wanted.order not in ORDERS:
         raise Invalid(f"order is one of {', '.join(ORDERS)}, not {wanted.order!r}", field="order")
     if wanted.since is not None and wanted.until is not None and wanted.until <= wanted.since:
@@ -136,8 +140,8 @@ MOST_TOKENS = 100_000
 
 
 def passage_room(role: str, asked: ChatQuery, wanted: ChatsWanted, room: int) -> int:
-    """How much of a turn is shown at most. An overview has room for many. Replies are long and seldom what is asked
-    for: they give half of theirs to others, unless the question asks for them."""
+    """How many letters of a turn are shown at most. An overview shows little of many turns. A reply gets half as much
+    as a turn of the person, unless the question asks for replies: they are long, and seldom what is wanted."""
     if wanted.overview:
         return max(OVERVIEW, room // (wanted.limit or MOST_HITS) - LINE)
     if role == "user" or asks_for_replies(asked):
@@ -159,7 +163,7 @@ def asks_of_person(asked: ChatQuery) -> bool:
 
 
 def search(tx: Tx, query: str, *, limit: int = 20) -> list[Snippet]:
-    """The turns that have all the words, newest first. If there are none, the turns that have some, best first."""
+    """The turns that have all the words, newest first; or if there are none, those that have some, best first."""
     check_query(query, limit)
     asked = ChatQuery(turn_query_terms(tx, query), [])
     own, common = postings(tx, asked.wanted, trashed_threads(tx))
@@ -219,7 +223,7 @@ def recall_chats(
     else:
         about = query
     ranked = rank_turns(tx, about, meaning=meaning, most=wanted.limit or 0, among=among)
-    named = None if asked_days(query) else asked_stretch(query, present(tx))  # the days are among the words already
+    named = None if asked_days(query) else asked_stretch(query, present(tx))  # days are searched for as words
     if wanted.in_time or wanted.spread:
         found = _foremost(tx, ranked, named, None)
     else:
@@ -237,14 +241,14 @@ def recall_chats(
 
 
 def _as_asked(wanted: ChatsWanted, query: str) -> ChatsWanted:
-    """The same, where the question itself asks for an overview: spread out, in the order of time."""
+    """The same; if the question asks for an overview, with passages of many chats, in the order of time."""
     if not asks_for_overview(query):
         return wanted
     return wanted._replace(order=wanted.order or "time", spread=True, overview=True)
 
 
 def _choose(found: Sequence[FoundTurn], ranked: RankedTurns, wanted: ChatsWanted, room: int) -> list[ChatHit]:
-    """What is shown of the turns found, best first: within the room there is."""
+    """The passages to show of the turns found, best first, as many as fit into the room."""
     candidates = [
         ChatCandidate(nth, one.relevance, one.row.role == "user", f"{one.row.thread_id} {one.row.at[:10]}")
         for nth, one in enumerate(found)
@@ -273,7 +277,8 @@ def _choose(found: Sequence[FoundTurn], ranked: RankedTurns, wanted: ChatsWanted
 def _with_later_words(
     tx: Tx, hits: Sequence[ChatHit], ranked: RankedTurns, wanted: ChatsWanted, room: int
 ) -> list[ChatHit]:
-    """The same, and what was said later in the words of the first; where there are many, the last make way for it."""
+    """The hits, and later sentences that share rare words with the first ones. These fill free places; if many hits are
+    asked for, they replace the last ones."""
     later = [
         ChatHit(
             **passage_fields(one.row, one.place), session=one.row.session, title=one.row.title,
@@ -282,7 +287,7 @@ def _with_later_words(
         for one in later_words(tx, hits, ranked.asked.wanted)
     ]  # fmt: skip
     most = wanted.limit or MOST_HITS
-    if most < ENOUGH:
+    if most < MAKES_WAY_FROM:
         later = later[: max(0, most - len(hits))]
     later.sort(key=lambda hit: -hit.relevance)
     return [*within_room(hits[: most - len(later)], room - sum(map(size_of, later))), *later]
@@ -295,8 +300,7 @@ def _passage(one: FoundTurn, ranked: RankedTurns, wanted: ChatsWanted, room: int
 
 
 def _room(found: Sequence[FoundTurn], wanted: ChatsWanted) -> int:
-    """The letters there is room for: what is asked for, else what the first turns would fill, each from its
-    beginning."""
+    """For how many letters there is room: as the caller wants it, or else as much as the first turns would take."""
     if wanted.tokens is not None:
         return 4 * wanted.tokens
     if wanted.limit is not None:
@@ -305,11 +309,15 @@ def _room(found: Sequence[FoundTurn], wanted: ChatsWanted) -> int:
 
 
 def _foremost(tx: Tx, ranked: RankedTurns, named: NamedTime | None, limit: int | None) -> list[FoundTurn]:
-    """The best turns as they were said, newer ones first among equals; of the time that the question names, they count
-    more. What is equal to the last is read too, and more only where some are not to be shown."""
+    """The rows of the best turns, newer ones first among equals. Turns of the time that the question names count more.
+    If some of the best may not be shown, all others are read too."""
     relevance = ranked.relevance
     found: list[FoundTurn] = []
-    for most in (len(relevance),) if named or limit is None else (limit, len(relevance)):
+    if named or limit is None:
+        tries = [len(relevance)]
+    else:
+        tries = [limit, len(relevance)]
+    for most in tries:
         found = [
             _timely(row, relevance[key], named) for key, row in recalled_rows(tx, leading(relevance, most, 0.0)).items()
         ]

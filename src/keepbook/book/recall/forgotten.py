@@ -1,11 +1,11 @@
-"""What the person asked to forget and chats still say: recall does not quote those turns any more.
+"""What the person asked to forget although chats still say it: recall no longer quotes those turns.
 
-A chat stays as it was said, readable and found by search; to be rid of its words, the person deletes it. The turns are
-stored as an accepted proposal that forgets no memory (`memory/proposals.py`), so that it can be taken back and is
-exported with the book.
+A chat stays as it was said, readable and found by search; to remove its words, the person deletes it. The turns are
+stored as an accepted proposal to forget, without a memory (`memory/proposals.py`), so that this can be taken back and
+is exported with the book.
 
-The same proposals, with the lines that the person forgot or deleted, say what is forgotten in the whole book: what a
-file brings that was said before then is left out, until the person takes it in again.
+These proposals, and the lines that the person forgot or deleted, tell what is forgotten in the whole book: an import
+leaves out what was said before then, until the person accepts it again.
 """
 
 from collections import defaultdict
@@ -26,17 +26,19 @@ from keepbook.storage.tables.memory import memories, versions
 Found = TypeVar("Found")
 
 MOST = 2000
-"""A word that more turns say than this names no matter."""
+"""How many turns are read for one word of a matter."""
 DROPPED = "user_deleted"
-"""Why a memory is archived that its person forgot."""
+"""The `archived_reason` of a memory that its person forgot."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForgottenMatters:
-    """What the person wanted forgotten, each with its time: matters, and lines by one of their words."""
+    """What the person wanted to be forgotten, and when."""
 
     matters: tuple[tuple[str, str], ...] = ()
+    """Matters such as a name or a topic, each with the time it was forgotten at."""
     lines: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    """Contents of forgotten memories with their times, by each of their words."""
 
     def is_forgotten(self, text: str, at: str) -> bool:
         """Whether a text that was said at an instant was forgotten later."""
@@ -47,8 +49,8 @@ class ForgottenMatters:
         return any(since > at and alike(line, text) for line, since in near)
 
     def put_away(self, state: Any, text: str) -> bool:
-        """Whether an inactive memory is so by the person's wish: it was forgotten or deleted, or its matter was
-        forgotten after its last edit."""
+        """Whether the person put away an inactive memory: they forgot or deleted it, or forgot its matter after its
+        last edit."""
         return (
             state.archived_reason == DROPPED or state.trashed_at is not None or self.is_forgotten(text, state.edited_at)
         )
@@ -96,7 +98,8 @@ def _messages(tx: Tx, thread_id: str, turns: list[int]) -> list[Any]:
 
 
 def _names(matter: str, text: str) -> bool:
-    """Mark is somebody, to mark is not; who writes everything small means him too."""
+    """Whether a text has the names of a matter with their capitals: "Mark" is a person, "to mark" is not. In a text
+    that is all lower case, capitals do not matter."""
     return text == text.lower() or all(words_regex(rf"\b{name}").search(text) for name in _NAME.findall(matter))
 
 
@@ -133,8 +136,7 @@ def _turns_not_recalled(tx: Tx) -> dict[str, dict[int, str]]:
     query = select(proposals.c.thread_id, proposals.c.turn_ids, proposals.c.content)
     found: dict[str, dict[int, str]] = {}
     for row in tx.conn.execute(query.where(*mine, proposals.c.memory_id.is_(None), proposals.c.question.is_(None))):
-        turns = (
-            int(turn) for turn in stored_json.load_json(row.turn_ids) if turn.isdecimal()
-        )  # of another's book it may be a name
+        turn_ids = stored_json.load_json(row.turn_ids)  # in a book of another program they may be no numbers
+        turns = (int(turn) for turn in turn_ids if turn.isdecimal())
         found.setdefault(row.thread_id, {}).update(dict.fromkeys(turns, row.content))
     return found

@@ -1,9 +1,9 @@
 """Recall: from a question to the memories that answer it, best first, each with its reasons.
 
-The rarest words of the question choose the candidates, under a cap; common words only help to order them, and are
-looked up only where they could still decide. So the cost follows the question, not the size of the book, and the row
-and reasons of a hit are made for the hits alone. A word that occurs nowhere is tried as a typo of words that do. For a
-past instant the same rules read the book as it was.
+The rarest words of the question choose the candidates, up to a limit. Common words only help to order them, and are
+looked up only for candidates whose place they could still change. So the cost depends on the question and not on the
+size of the book; full rows and reasons are made for the hits alone. A word that occurs nowhere is tried as a typo of
+words that do. For a past instant the same rules read the book as it was.
 """
 
 import math
@@ -51,22 +51,23 @@ from keepbook.storage.prepared_statement import PreparedForIds, PreparedStatemen
 from keepbook.storage.tables.memory import memories
 
 FEW = 5000
-"""Up to so many in a category or scope, nothing outside can hide one of them from a question."""
+"""If a category or scope has at most so many memories, all of them are compared by meaning."""
 ALIKE, ALIKE_FROM = 1.0, 2 / 3
-"""What the likeness of meaning counts against the words, both from 0 to 1; and from which part of the embedder's floor
-on it counts: a question is less like its answer than two texts are that say the same."""
+"""The weight of likeness in meaning against that of the words, both scaled to 0…1; and the part of the embedder's floor
+from which likeness counts: a question is less like its answer than two texts are that say the same."""
 SAYS_MUCH = 0.75
-"""A memory that has this share of the question has all the words can say; one that has less and is the best of a poor
-lot does not outdo what means the same."""
+"""Word scores are scaled so that this share of the full score counts as 1, if no memory has more. So the best of
+several poor matches by words does not outrank a match by meaning."""
 TIMELY = 1.25
-"""How much more a memory counts that is of the time the question names; so many times the hits are looked at then."""
+"""The factor for memories of the time that the question names."""
 LOOKED_AT = 5
+"""If the question names a time, so many times the wanted number of hits are looked at."""
 ABOUT = 100
-"""So many lines of a large book are held against each text that is read for what to keep."""
+"""How many lines of a large book are compared with each text, when a chat is read for what to keep."""
 MOST_HITS = 200
-"""So many are asked for at once, and so far the pages of a question go."""
+"""How many hits may be asked for at once, and how many all pages of a question have together."""
 SAME = 0.0001
-"""Relevances that differ by less are the same, and other things order them."""
+"""Relevances that differ by less count as equal; other things decide the order then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +80,7 @@ class Hit(Memory):
 
 
 class RankedHit(NamedTuple):
-    """What a hit is ordered by, and what it is made of."""
+    """The values that a hit is ordered by, and the row (or past memory) it is made of."""
 
     id: str
     relevance: float
@@ -99,7 +100,7 @@ def check_query(query: object, limit: object) -> None:
 
 
 def leading(scores: Mapping[Key, float], most: int, slack: float) -> list[Key]:
-    """The best hits, and those less than `slack` behind the last of them."""
+    """The `most` best keys, and those whose score is at most `slack` below the last of them."""
     if len(scores) <= most:
         return list(scores)
     least = nlargest(most, scores.values())[-1] - slack
@@ -119,13 +120,14 @@ def words_said(id: str, wanted: Iterable[QueryTerm], values: Mapping[str, Mappin
 
 
 def best_first(placed: Iterable[RankedHit]) -> list[RankedHit]:
-    """The order of hits: by relevance; among equals by the time the question names, then true now, weightier, newer."""
+    """The hits in order: by relevance; among equals first those of the time that the question names, then those that
+    are true now, then the more important, then the newer."""
     newest = sorted(sorted(placed, key=lambda one: one.id), key=lambda one: one.recorded_at, reverse=True)
     return sorted(newest, key=lambda one: (-one.relevance, not one.timely, not one.current, -one.importance))
 
 
 def page_after(placed: Sequence[RankedHit], cursor: str | None, limit: int) -> Sequence[RankedHit]:
-    """Of hits in order, as many as are asked for: the first ones, or those behind the one that `cursor` names."""
+    """The next `limit` of the hits in order: the first ones, or those after the one that `cursor` names."""
     if cursor is None:
         return placed[:limit]
     ids = [one.id for one in placed]
@@ -159,7 +161,8 @@ def recall(
     place = ListingPlace(category and sought(category), scope and sought(scope), labels.count)
     here, bound_to = entries_at(place), bound(labels)
     rows: dict[str, Any] = {}
-    # Few books have scopes: first as if there were none, and once more among those asked for if there are.
+    # Few books have scopes. So the first search is in the whole index, and only if it found memories of another scope
+    # there is a second one, in the wanted scope alone.
     for having in (ANYWHERE, here) if category is None and labels is NOTHING else (here,):
         words = WordScores(tx, asked, having, bound_to, query)
         among = None
@@ -207,8 +210,8 @@ def recall_past(
     labels: Labels = NOTHING,
     cursor: str | None = None,
 ) -> Sequence[Hit]:
-    """The same for a past instant. What has not changed since is found through the index of now; what has is read as
-    it was."""
+    """The same for a past instant. Memories that have not changed since are found through the present index; the others
+    are read as they were then."""
     check_query(query, limit)
     place = ListingPlace(category and sought(category), scope and sought(scope), labels.count)
     here = {**bound(labels), "known": known}
@@ -248,7 +251,7 @@ def recall_past(
 
 
 def lines_about(tx: Tx, texts: Iterable[str]) -> set[str] | None:
-    """The memories whose words these texts share most; None in a book that is small enough to be read whole."""
+    """The ids of the memories that share most words with these texts; None if the book is small enough to take all."""
     if count_active(tx) < COUNTED:
         return None
     found: set[str] = set()
@@ -262,7 +265,7 @@ def lines_about(tx: Tx, texts: Iterable[str]) -> set[str] | None:
 def _rank(
     words: "WordScores", alike: Likeness | None, most: int, among: Sequence[str] | None
 ) -> dict[str, tuple[float, float]]:
-    """The best, with all that are as good as the last of them: each one's relevance and likeness of meaning."""
+    """Relevance and likeness in meaning of the best memories, with all that are as good as the last of them."""
     if alike is None:
         full = full_score(words.wanted)
         words.settle(leading(words.scores, most, words.slack + SAME * full))
@@ -298,7 +301,7 @@ def _as_hit(found: Mapping[str, Any]) -> Hit:
 
 
 def _alike(tx: Tx, meaning: Meaning | None, query: str) -> tuple[Likeness | None, str | None]:
-    """How like the question the owner's memories are, or what to say where that cannot be told."""
+    """The likeness of the owner's memories to the question; or None, and a reason to show if the embedder failed."""
     if meaning is None:
         return None, None
     try:
@@ -311,12 +314,12 @@ def _alike(tx: Tx, meaning: Meaning | None, query: str) -> tuple[Likeness | None
 
 
 def _rows(tx: Tx, ids: Sequence[str], place: ListingPlace, bound_to: Mapping[str, str]) -> dict[str, Any]:
-    """Of these memories the active ones, in the place that is asked for."""
+    """The rows of those memories that are active and in this place, by id."""
     return {row.id: row for row in _whole(place).rows(tx.conn, ids, {"owner": tx.owner, **bound_to})}
 
 
 def _few(tx: Tx, place: ListingPlace, bound_to: Mapping[str, str]) -> Sequence[str] | None:
-    """All there is in a place, each to be held against the question; None if that is very much."""
+    """The ids of all memories in a place, to compare each with the question; None if there are more than `FEW`."""
     query = select(memories.c.id).where(memories.c.owner == bindparam("owner"), active_in(place)).limit(FEW + 1)
     found = list(tx.conn.execute(query, {"owner": tx.owner, **bound_to}).scalars())
     if len(found) <= FEW:
@@ -335,5 +338,5 @@ _CHANGED = PreparedStatement(
     .where(memories.c.owner == bindparam("owner"), memories.c.created_at <= bindparam("known"), CHANGED_SINCE)
     .order_by(memories.c.id)
 )
-"""What was there at an instant and is not as it was: touched since, or of several versions, of which another may have
-held."""
+"""The memories that existed at an instant and may have changed since: they were updated since, or have several
+versions, of which another may have held then."""

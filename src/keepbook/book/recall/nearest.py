@@ -1,10 +1,13 @@
 """One owner's vectors in memory, and how similar the texts behind them are to a question.
 
-Vectors are held as they are stored, a byte a number. A long text has several, one for each passage, and is as similar
-to a question as its best passage. A book of usual size is compared exactly. Past `EXACT` vectors a sketch of each is
-compared first, which has only the sign of each number: that takes a tenth of the time, and what is close by its sketch
-is then compared exactly. The result depends on the vectors alone, not on the order in which they came, so two processes
-and both engines agree.
+Vectors are held as they are stored: one byte per number. A long text has several vectors, one for each passage, and is
+as similar to a question as its best passage. Up to `EXACT` vectors, all are compared exactly. In a larger book a sketch
+of each, which has only the sign of each number, is compared first, in a tenth of the time; the closest by their sketch
+are then compared exactly. The result depends on the vectors alone, not on the order in which they came, so two
+processes and both engines agree.
+
+Names here: a *part* is a memory's version or a chat's turn, an *item* is a memory or a chat, a *code* is one vector as
+it is stored.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -22,19 +25,19 @@ if TYPE_CHECKING:
     RowNumbers = NDArray[np.intp]
 
 EXACT = 10_000
-"""Measured: from here on the sketch pays."""
+"""Measured: with more vectors than this the sketch saves time."""
 CLOSE, FAR = 2000, 50
-"""So many are compared exactly after the sketch: the closest, and a few of the farthest, which set the scale. Measured
-on what people said: of the ten most alike, the closest tenth holds all, the closest fiftieth 99 of 100."""
+"""How many are compared exactly after the sketch: the closest, and a few of the farthest, which set the scale. Measured
+on what people said: the closest tenth by sketch holds all of the ten most alike, the closest fiftieth 99 of 100."""
 
 AT_ONCE = 4096
-"""So many vectors are taken apart at once: their numbers take several times the memory of the vectors."""
+"""How many vectors are turned into floats at a time, since these take several times the memory."""
 
 ROOM = 2**20
-"""Bytes of vectors that there is room for at first."""
+"""How many bytes of vectors `VectorRows` has room for at first."""
 
 VectorPart = tuple[str, int]
-"""A memory and its version, or a chat and its turn."""
+"""A memory's id and version, or a chat's id and turn."""
 
 
 class VectorIndex:
@@ -43,7 +46,8 @@ class VectorIndex:
     def __init__(
         self, added: int, removed: int, parts: list[VectorPart], codes: "Codes", counts: "RowNumbers | None" = None
     ) -> None:
-        """`counts` is the number of codes of each part, in order; None means one each."""
+        """`added` and `removed` say how many vectors were ever put into and taken out of the book's space. `counts` is
+        the number of codes of each part, in order; None means one each."""
         self.added = added
         self.removed = removed
         self.parts = parts
@@ -52,14 +56,14 @@ class VectorIndex:
 
     @property
     def size(self) -> int:
-        """About how many bytes it takes, with what is computed from it: directions as floats, and the part of each."""
+        """About how many bytes it takes, together with what is computed from it."""
         return int(self.codes.nbytes) * 5 + 200 * len(self.parts)
 
     def grown(
         self, added: int, parts: Sequence[VectorPart], codes: "Codes", counts: "RowNumbers | None" = None
     ) -> "VectorIndex":
         """A new index with more vectors appended; what was computed for the old ones is reused."""
-        # numpy comes with the extra, here and below: whoever has vectors has an embedder and so has it.
+        # Imported here and below, since numpy is an optional dependency; an embedder, which makes vectors, needs it.
         import numpy as np
 
         if not parts:
@@ -74,8 +78,8 @@ class VectorIndex:
             added, self.removed, self.parts + more.parts, np.concatenate([self.codes, codes]),
             np.concatenate(several) if several else None,
         )  # fmt: skip
-        known, small = self.__dict__, len(whole.codes) <= EXACT
-        if "directions" in known and small:
+        known = self.__dict__  # what the cached properties have computed
+        if "directions" in known and len(whole.codes) <= EXACT:
             whole.__dict__["directions"] = np.concatenate([self.directions, more.directions])
         if "signs" in known:
             whole.__dict__["signs"] = np.concatenate([self.signs, more.signs], axis=1)
@@ -88,6 +92,7 @@ class VectorIndex:
 
     @cached_property
     def all_rows(self) -> "RowNumbers":
+        """The number of codes of each part."""
         # See grown().
         import numpy as np
 
@@ -148,7 +153,8 @@ class VectorIndex:
 
 
 class VectorRows:
-    """Stored vectors, gathered row by row into one array with room for more: what of it is unused takes no memory."""
+    """Gathers stored vectors row by row into one array that has room for more. The system gives memory only for the
+    part that is used."""
 
     def __init__(self) -> None:
         # See VectorIndex.grown().
@@ -161,16 +167,17 @@ class VectorRows:
         self._sizes: list[int] = []
 
     def add(self, rows: Sequence[tuple[str, int, bytes]]) -> None:
-        """More of them: the item, the part and its vectors. An item that comes again is held once."""
+        """Add rows: item, part and its vectors. An item's id is kept once, however many parts it has."""
         # See VectorIndex.grown().
         import numpy as np
 
-        same = self._items.setdefault
-        self.parts += [(same(item, item), part) for item, part, _ in rows]
-        held = [vectors for _, _, vectors in rows]
-        self._sizes += map(len, held)
-        more = np.frombuffer(b"".join(held), dtype=np.int8)
-        start, self._used = self._used, self._used + len(more)
+        known_id = self._items.setdefault
+        self.parts += [(known_id(item, item), part) for item, part, _ in rows]
+        stored = [vectors for _, _, vectors in rows]
+        self._sizes += map(len, stored)
+        more = np.frombuffer(b"".join(stored), dtype=np.int8)
+        start = self._used
+        self._used += len(more)
         if self._used > len(self._codes):
             roomier = np.empty(2 * self._used, dtype=np.int8)
             roomier[:start] = self._codes[:start]
@@ -178,7 +185,8 @@ class VectorRows:
         self._codes[start : self._used] = more
 
     def arrays(self, numbers: int) -> tuple["Codes", "RowNumbers | None"]:
-        """All of them as one array of codes, and the number of codes of each, or None if that is one each."""
+        """All of them as one array of codes with so many `numbers` each, and the number of codes of each part, or None
+        if that is one each."""
         # See VectorIndex.grown().
         import numpy as np
 
@@ -188,6 +196,7 @@ class VectorRows:
 
 
 def directions(codes: "Codes") -> "Floats":
+    """The codes as floats, each scaled to length 1."""
     # See VectorIndex.grown().
     import numpy as np
 
@@ -222,8 +231,8 @@ def differing(held: "NDArray[np.uint64]", asked: "NDArray[np.uint64]") -> "NDArr
 
 
 def closest_and_farthest(differ: "NDArray[np.uint16]", close: int, far: int) -> "NDArray[np.bool_]":
-    """The rows that differ least and those that differ most. All that tie with the last are included, so that order
-    plays no part."""
+    """Which rows are among the `close` that differ least or the `far` that differ most. All that tie with the last one
+    are included, so that the order of rows does not matter."""
     # See VectorIndex.grown().
     import numpy as np
 
@@ -234,7 +243,7 @@ def closest_and_farthest(differ: "NDArray[np.uint16]", close: int, far: int) -> 
 
 
 def neighbours(parts: Sequence[VectorPart]) -> tuple[Any, Any]:
-    """For each row the rows said just before and just after it in the same chat, -1 where there is none."""
+    """For each row, the row of the turn before it and of the turn after it in the same chat; -1 if there is none."""
     # See VectorIndex.grown().
     import numpy as np
 
@@ -248,7 +257,8 @@ def neighbours(parts: Sequence[VectorPart]) -> tuple[Any, Any]:
 
 
 def among_neighbours(values: "Floats", beside: tuple[Any, Any]) -> "Floats":
-    """The likeness of a turn: half its own, half that of the turn together with its neighbours."""
+    """The likeness of each turn in its context: half is its own likeness, half that of the turn and its neighbours
+    together."""
     # See VectorIndex.grown().
     import numpy as np
 
@@ -256,7 +266,7 @@ def among_neighbours(values: "Floats", beside: tuple[Any, Any]) -> "Floats":
     for rows in beside:
         total += np.where(rows >= 0, values[rows], 0.0)
         count += rows >= 0
-    # The length of a sum of directions that have a quarter in common, as turns of one chat do.
+    # Divided by the length of a sum of directions with a cosine of .25 to each other, as turns of one chat have.
     return (0.5 * values + 0.5 * total / np.sqrt(count + 0.25 * count * (count - 1))).astype(np.float32)
 
 
@@ -273,7 +283,7 @@ def scale_likeness(values: "Floats") -> "Floats":
 
 
 class Likeness:
-    """The likeness of every vector to a question. Below `floor` it means nothing."""
+    """The likeness of every vector to a question. Values below `floor` say nothing."""
 
     def __init__(self, loaded: VectorIndex, asked: "Floats", floor: float) -> None:
         self.floor = floor
@@ -281,7 +291,7 @@ class Likeness:
         self._asked = asked
 
     def reaches(self, floor: float) -> bool:
-        """Whether anything is as like the question as this."""
+        """Whether any text has at least this likeness to the question."""
         return float(self._values(self._looked_at([])).max()) >= floor
 
     def blend(
@@ -293,9 +303,9 @@ class Likeness:
         slack: float,
         among: Collection[str] | None = None,
     ) -> dict[str, tuple[float, float]]:
-        """The best memories by word score + `weight` × likeness (likeness scaled to 0…1 over all), each with its
-        unscaled likeness. A memory without any word of the question needs a likeness of at least `floor`. Those within
-        `slack` of the last one are included. `among` limits the search to these ids."""
+        """The `most` best memories by word score (from `words`) + `weight` × likeness (scaled to 0…1 over all), each
+        with its score and its unscaled likeness. A memory without any word of the question needs a likeness of at least
+        `floor`. Those within `slack` of the last one are included. `among` limits the search to these ids."""
         # See VectorIndex.grown().
         import numpy as np
 
@@ -335,8 +345,8 @@ class Likeness:
     def near(
         self, turns: Collection[VectorPart], most: int, without: Collection[str] = ()
     ) -> dict[VectorPart, tuple[float, float]]:
-        """These turns and the most alike, each read together with its neighbours: the likeness scaled to 0…1 over all,
-        and the unscaled likeness."""
+        """The likeness of these `turns` and of the `most` that are most alike in their context: scaled to 0…1 over all,
+        and their own unscaled. Chats in `without` are left out."""
         # See VectorIndex.grown().
         import numpy as np
 
@@ -378,6 +388,7 @@ class Likeness:
         return [float(value) for value in self._compared(np.array([row], dtype=np.intp))]
 
     def _rows_of(self, items: Collection[str], more: "RowNumbers") -> "RowNumbers":
+        """The rows of these items, and `more` rows."""
         # See VectorIndex.grown().
         import numpy as np
 
@@ -386,7 +397,8 @@ class Likeness:
         return self._with_rows(found, more)
 
     def _looked_at(self, rows: "RowNumbers | Sequence[int]") -> "RowNumbers | None":
-        """Which vectors are compared exactly: these, and what the sketch says is close; in a small book all (None)."""
+        """The rows that are compared exactly: these, and those that are close by their sketch. None, in a small book,
+        means all."""
         # See VectorIndex.grown().
         import numpy as np
 
@@ -398,18 +410,19 @@ class Likeness:
         return np.flatnonzero(looked_at)
 
     def _values(self, rows: "RowNumbers | None") -> "Floats":
+        """The likeness of each of these rows, or of all."""
         # See VectorIndex.grown().
         import numpy as np
 
-        # Row by row in this thread: the same row gives the same number wherever it stands, and where the cores are busy
-        # the threads of a product of matrices wait for each other.
+        # Computed row by row in this thread, not as a product of matrices: so a row gives the same number wherever it
+        # stands, and no threads wait for each other when the cores are busy.
         loaded = self._loaded
         if rows is None:
             return loaded.best(np.vecdot(loaded.directions, self._asked))
         return loaded.best(self._compared(rows), parts=rows)
 
     def _compared(self, rows: "RowNumbers") -> "Floats":
-        """Of these parts every vector's likeness, one behind the other."""
+        """The likeness of every vector of these parts, in order."""
         # See VectorIndex.grown().
         import numpy as np
 

@@ -1,10 +1,9 @@
 """The people whom the lines of a book are about.
 
 A person is found by the subject of a line ("Kari", "My daughter Nora"), which closing and the notebook set; other lines
-that have the name are about them too. How somebody is related to the person is shown only where the person said it: in
-a subject that is quoted from them, or in a line that gives the one its name ("My wife is called Kari"). Whom a line
-names with a relation ("her partner Jonas") is a person too, whatever its subject; of whom the relation is, "her" leaves
-open.
+that have the name are about them too. How they are related to the book's owner is shown only if the owner said it: in a
+subject that is quoted from them, or in a line such as "My wife is called Kari". Somebody whom a line names with a
+relation ("her partner Jonas") is a person too, whatever the line's subject; whose partner he is, "her" does not say.
 """
 
 from collections import Counter, defaultdict
@@ -25,7 +24,8 @@ from keepbook.storage.tables.memory import memories, versions
 
 MOST_OWNERS = 64
 _LAST: dict[str, tuple[str, Sequence["KnownPerson"]]] = {}
-"""The people of the last showing by owner, with the hash of the ledger's end: nothing was written since."""
+"""A cache of the people found last, by owner; each with the newest hash of the ledger, which tells whether anything was
+written since."""
 
 RELATIONS = frozenset({
     "wife", "husband", "partner", "fiancé", "fiancée", "girlfriend", "boyfriend", "ex", "mother", "mum", "mom",
@@ -49,7 +49,7 @@ class KnownPerson(NamedTuple):
 
 
 class AboutSomebody(NamedTuple):
-    """What of a line says whom it is about."""
+    """The parts of a line that say whom it is about."""
 
     subject: str | None
     category: str | None
@@ -115,8 +115,8 @@ class _Introduced(NamedTuple):
 
 
 def _introduced(lines: Sequence[AboutSomebody]) -> list[_Introduced]:
-    """Whom the lines name with a relation: "My wife is called Kari", "with her partner Jonas"; what was said first. All
-    lines are looked through at once."""
+    """The people whom lines name with a relation ("My wife is called Kari", "with her partner Jonas"), those from the
+    person's own lines first. All lines are searched as one text."""
     found = []
     for said in (True, False):
         text = "\n".join([line.content for line in lines if line.said == said])
@@ -133,6 +133,7 @@ def _names_of_relations(introduced: Sequence[_Introduced]) -> dict[str, str]:
 
 
 def _whom(line: AboutSomebody, called: Mapping[str, str]) -> tuple[str, str]:
+    """Name and relation of the person whom a line's subject names; `called` has the names of the person's relations."""
     if not line.subject or line.category in NOT_PEOPLE:
         return "", ""
     name, relation = parse_subject(line.subject)
@@ -165,7 +166,7 @@ def _names_pattern(names: Iterable[str]) -> Pattern[str]:
     return words_regex(rf"\b(?:{'|'.join(map(escape, longest_first))})\b", IGNORECASE)
 
 
-# It begins with a letter and not with a boundary: so most of a text is passed over at once, five times as fast.
+# The pattern begins with a letter and not with \b, which is five times as fast: most places are passed over at once.
 _RELATED = regex(
     r"([MmOoHhTt](?<!\w\w)(?:y|ur|er|is|heir)) (\w[\w-]{1,20}),?"
     r" (?:is called |is named |called |named |(?:\w+'s )?name is )?([A-Z][\w-]{1,40})\b"
@@ -190,7 +191,7 @@ def people(book: OpenBook) -> Sequence[KnownPerson]:
 
 def people_of_rows(owner: str, written: str, rows: Sequence[Any]) -> None:
     """Find the people in rows that an overview of the book has read, so that they are not read once more."""
-    new = tuple.__new__  # as `AboutSomebody` does it, without asking a thousand times
+    new = tuple.__new__  # for thousands of rows quicker than calling `AboutSomebody`
     _keep_people(
         owner,
         written,

@@ -1,7 +1,7 @@
 """Turns a question into weighted search terms, using the words that occur in the owner's book.
 
-A word that occurs nowhere is tried as a typo of words that do. A compound is found by its last part, and that part by
-the compound. A single character of a script without spaces is found by the pairs it is in.
+A word that occurs nowhere is tried as a typo of words that do. A compound is found by its last part, and its last part
+by the compound. A single character of a script without spaces is found by the pairs of characters that contain it.
 """
 
 import math
@@ -17,32 +17,38 @@ from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
 
 RELATED_SHARE = 0.8
-"""What a compound counts when its last word is asked for, or the other way round."""
+"""The weight of a compound if its last word was asked for, or the other way round."""
 TYPO_SHARE = 0.7
-"""What a word counts when it is only close to the one that was asked for."""
+"""The weight of a word that is only similar to the one that was asked for."""
 RELATED = 10
-"""So many compounds of a word are looked for."""
+"""How many compounds of a word are looked for."""
 LAST = "\uffff"
+"""A character that sorts after every character of a term."""
 MOST_GUESSED = 3
-"""So many words that occur nowhere are tried as typos, the longest: each is held against all words like it."""
+"""How many words that occur nowhere are tried as typos: the longest. Each is compared with all similar words."""
 
 Key = TypeVar("Key", bound=Hashable)
 
 
 class QueryTerm(NamedTuple):
-    """A term to search: the word as asked, its share, and the weight of finding it; a guessed one is a `typo`."""
+    """A term to look up in the index."""
 
     term: str
     asked: str
+    """The word of the question that it stands for."""
     share: float
+    """Its weight from 0 to 1: less than 1 if it is only related or similar to that word."""
     idf: float
+    """Its rarity in the book, as in BM25."""
     typo: bool = False
+    """Whether it is a guess for a misspelt word."""
 
 
 # Rules
 
 
 def idf(count: int, total: int) -> float:
+    """The rarity of a word that `count` of `total` texts have, as in BM25."""
     return math.log(1 + (total - count + 0.5) / (count + 0.5))
 
 
@@ -73,7 +79,8 @@ def expand_terms(
 
 
 def score_terms(wanted: Iterable[QueryTerm], values: Mapping[str, Mapping[Key, float]]) -> dict[Key, float]:
-    """The score of a text: for each word of the question the best of its terms, summed."""
+    """The score of each text: for every word of the question the best of its terms, summed. `values` has the weight of
+    each term at each text."""
     groups: dict[str, list[QueryTerm]] = {}
     for want in wanted:
         groups.setdefault(want.asked, []).append(want)
@@ -108,14 +115,15 @@ def full_score(wanted: Sequence[QueryTerm]) -> float:
 
 
 def vocabulary(tx: Tx, table: Table, term: str) -> list[str]:
-    """The owner's terms that begin like this one: typos seldom touch the first letter."""
+    """The owner's terms with the same first letter, which typos seldom change."""
     asked = {"owner": tx.owner, "first": term[0], "after": chr(ord(term[0]) + 1)}
     return [found for (found,) in _beginning(table).tuples(tx.conn, asked)]
 
 
 def related_words(tx: Tx, table: Table, question: str) -> dict[str, list[str]]:
-    """For the words of a question that is not English: words of the book that end in one of them, or that one of them
-    ends in. For a single character of a script without spaces: the pairs that contain it."""
+    """For each word of a question that is not English, the words of the book that end in it; if there are none, the
+    longest word of the book that it ends in. For a single character of a script without spaces, the pairs that contain
+    it."""
 
     def stretch(first: str, after: str, most: int = RELATED) -> list[str]:
         asked = {"owner": tx.owner, "first": first, "after": after, "most": most}
@@ -155,8 +163,8 @@ def _between(table: Table) -> PreparedStatement:
 
 @lru_cache
 def _beginning(table: Table) -> PreparedStatement:
-    """Each term is found by a jump behind the one before it, so that it costs as much as there are words, not as often
-    as they were said."""
+    """The query for the different terms in a range. Each is found by a jump in the index behind the one before it, so
+    the cost depends on how many terms there are, not on how often they occur."""
     mine = select(func.min(table.c.term).label("term"))
     mine = mine.where(table.c.owner == bindparam("owner"), table.c.term < bindparam("after"))
     known = mine.where(table.c.term >= bindparam("first")).cte("known", recursive=True)

@@ -4,8 +4,9 @@ Every memory and turn is analysed again and compared with its index, slice by sl
 at a time, so that nobody else waits long. If it is stopped, it may be run again; what is correct by then is only read.
 Texts that are written meanwhile are analysed the same way, so they are correct already.
 
-A restored book has no words, since no export holds them: a small one comes with them, another has them behind it, in
-pieces. A reminder says that they are missing; a sweep writes them for who was ended before.
+An export has no indexes. When a small book is restored, its words are indexed in the same transaction; those of a
+larger book afterwards, in pieces. A reminder notes that they are missing: if the program ends before, a sweep writes
+them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,15 +32,15 @@ if TYPE_CHECKING:
     from keepbook.book.ground.in_pieces import Gaps
 
 SLICE = 5000
-"""So many memories or turns are held against their index at once."""
+"""How many memories or turns are compared with their index at a time."""
 TOGETHER = 200
-"""So many are put right in one transaction."""
+"""How many are corrected in one transaction."""
 
 IN_A_PIECE = 40
-"""And so many where nothing is indexed yet."""
+"""How many memories are indexed in one transaction after a restore."""
 
 IndexKey = tuple[str, int]
-"""A memory and 0, or a chat and its turn."""
+"""A memory's id and 0, or a chat's id and a turn."""
 WordWeights = dict[tuple[str, str], float]
 """The table and word of each row of the index, and its weight."""
 
@@ -60,8 +61,8 @@ class IndexKind(NamedTuple):
 
 
 def rebuild(database: Database, owner: str, progress: Callable[[int], None] | None = None) -> int:
-    """Correct what differs; returns for how many memories and turns. `progress` is called with how many were
-    checked."""
+    """Correct the indexes, and return for how many memories and turns they differed. `progress` is called with how many
+    were checked so far."""
     mended = looked = 0
     for kind in (_MEMORIES, _LABELS, _TURNS):
         after: str | None = ""
@@ -84,7 +85,7 @@ def rebuild(database: Database, owner: str, progress: Callable[[int], None] | No
 
 
 def index_memories(database: Database, owner: str, gaps: "Gaps") -> None:
-    """Write the index of all memories, as an import leaves them without one, in pieces."""
+    """Write the index of all memories after an import, in pieces."""
     after: str | None = ""
     while after is not None:
         with database.read(owner) as tx:
@@ -103,7 +104,7 @@ def index_memories(database: Database, owner: str, gaps: "Gaps") -> None:
 
 
 def leave_words(tx: Tx) -> None:
-    """Let the words of this book be written once it is kept."""
+    """Note that the words of this book are missing, and let them be written after the commit."""
     due.remind(tx, due.INDEX, due.WHOLE, stamp(tx.clock()))
     tx.afterwards.append(partial(write_all_words, owner=tx.owner))
 
@@ -158,7 +159,7 @@ def _should(tx: Tx, kind: IndexKind, which: ColumnElement[bool]) -> dict[IndexKe
 
 
 def _does(tx: Tx, kind: IndexKind, after: str, end: str | None) -> dict[IndexKey, WordWeights]:
-    """What the indexes say of everything in a slice, also of what is not there any more."""
+    """What the indexes have for everything in a slice, including memories and turns that no longer exist."""
     found: dict[IndexKey, WordWeights] = {}
     for index in kind.indexes:
         item, part, word, weighed = _columns(index)
@@ -177,7 +178,8 @@ def _within(item: ColumnElement[str], after: str, end: str | None) -> ColumnElem
 
 
 def _columns(index: Table) -> tuple[Any, Any, Any, bool]:
-    """Of what a row is, the number within it if it has one, the word, and whether it has a weight."""
+    """The columns of an index: the memory or chat, the turn (None if it has none), the word; and whether it has
+    weights."""
     if "thread_id" in index.c:
         item = index.c.thread_id
     else:

@@ -1,10 +1,10 @@
 """Vectors: recall by meaning, in the space of one embedder, searched exactly within one owner.
 
-Writing never waits for an embedder: a vector is added right after, and a crash leaves only a backlog, which is computed
-from the ledger (for memories) and the turns of each chat (for chats). A vector is removed with the words of its text,
-in the same transaction. Only the direction is stored, a byte a number. numpy searches one owner's vectors on both
-engines, so that both give the same hits and a server needs no extension. Two counters, read in the transaction that is
-served, tell the cache whether another process has written.
+Writing never waits for an embedder: a vector is added right afterwards, and a crash leaves only a backlog, which is
+computed from the ledger (for memories) and the turns of each chat (for chats). A vector is removed in the same
+transaction as the words of its text. Only the direction is stored, one byte per number. numpy searches one owner's
+vectors on both engines, so both give the same hits and a server needs no extension. Two counters, read in the same
+transaction, tell the cache whether another process has written.
 """
 
 import secrets
@@ -34,18 +34,19 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 BATCH = 64
-"""So many texts are embedded and written in one go; a crash loses no more than that."""
+"""How many texts are embedded and written at a time; a crash loses at most these."""
 CATCH_UP_WITHIN = 1.0
+"""How many seconds a program that asks and ends may spend on embedding a backlog."""
 HELD_BYTES = 256 * 2**20
-"""So much of vectors is held in memory by a process, those of the owners that asked last."""
+"""How many bytes of vectors a process caches: those of the owners that asked last."""
 READ = 2048
-"""So many rows are read at once."""
+"""How many rows are read at a time."""
 CUT = "passages"
-"""How texts are cut before they are embedded, since this version."""
+"""The name of the way in which texts are cut before they are embedded."""
 DIRECTIONS = 2048
-"""And so many directions of texts, for what is asked about them again."""
+"""For how many texts the vector is cached."""
 OWNERS = 10_000
-"""And of so many owners the topics that are never to be kept."""
+"""For how many owners the topics never to be kept are cached."""
 
 
 class Embedder(Protocol):
@@ -68,7 +69,7 @@ class Embedder(Protocol):
 
 
 def pack_vectors(rows: "Floats") -> list[bytes]:
-    """A vector as one byte a number: the largest becomes 127, which is fine enough to keep the order."""
+    """Vectors with one byte per number: the largest becomes 127, which is exact enough to keep the order of hits."""
     # numpy comes with the extra, here and below: whoever packs has an embedder and so has it.
     import numpy as np
 
@@ -83,9 +84,10 @@ def pack_vectors(rows: "Floats") -> list[bytes]:
 def put(tx: Tx, space: str, texts: Sequence[TextToEmbed], held: Sequence[bytes], through: int | None = None) -> int:
     """Store the vectors of texts that have not changed since; returns of how many texts."""
     known = tx.conn.execute(_state(tx, space)).first()
-    added = known.added if known else 1 + secrets.randbelow(2**30)  # an erased book's counters never come again
     if known is None and not _has_anything(tx):
-        return 0  # erased since it was read: not even the owner's name may come back
+        return 0  # the book was erased since it was read: nothing of it may come back, not even the owner's name
+    # A new counter begins anywhere, so that a new book's counters never equal those of an erased one.
+    added = known.added if known else 1 + secrets.randbelow(2**30)
     if known is None:
         row = {"owner": tx.owner, "space": space, "added": added, "removed": 0, "through": 0}
         tx.conn.execute(insert(vector_spaces), row)
@@ -130,8 +132,8 @@ def has_other_spaces(tx: Tx, space: str) -> bool:
 def load_vectors(
     tx: Tx, space: str, kind: str, held: VectorIndex | None, known: Any, numbers: int
 ) -> VectorIndex | None:
-    """The vectors that this transaction sees, or None if there are none. If the counters `known` have not moved, they
-    are `held`; if vectors were only added, they are `held` with the new ones appended."""
+    """The vectors that this transaction sees, or None if there are none. `held` are those of the cache: if the counters
+    `known` have not changed since, they are returned; if vectors were only added, the new ones are appended."""
     if held is not None and (held.added, held.removed) == (known.added, known.removed):
         return held
     newer = held is not None and held.removed == known.removed and held.added < known.added
@@ -148,14 +150,17 @@ def load_vectors(
 
 
 def _in_order(tx: Tx, here: Mapping[str, str]) -> Iterator[Sequence[tuple[str, int, bytes]]]:
-    """All vectors of a kind, so many at a time: together their rows would take twice the memory of what is kept."""
+    """The rows of all vectors of a kind, some at a time: all together they would take twice the memory of the
+    arrays."""
     place = {"item": "", "part": 0}
-    while rows := _FOLLOWING.tuples(tx.conn, {**here, **place, "most": READ}):
-        yield rows
-        item, part, _ = rows[-1]
-        place = {"item": item, "part": part}
+    while True:
+        rows = _FOLLOWING.tuples(tx.conn, {**here, **place, "most": READ})
+        if rows:
+            yield rows
         if len(rows) < READ:
             break
+        item, part, _ = rows[-1]
+        place = {"item": item, "part": part}
 
 
 _PUT = PreparedStatement(insert(vectors), vectors.c.keys())
@@ -169,7 +174,7 @@ _held = select(vectors.c.item, vectors.c.part, vectors.c.vector).where(
     vectors.c.space == bindparam("space"),
     vectors.c.kind == bindparam("kind"),
 )
-# In the order of the key: by number it would jump.
+# Read in the order of the primary key, in which the rows are stored.
 _KEY = (vectors.c.item, vectors.c.part)
 _FOLLOWING = PreparedStatement(
     _held.where(tuple_(*_KEY) > tuple_(*(bindparam(one.name, type_=one.type) for one in _KEY)))
@@ -185,7 +190,7 @@ class Meaning:
     def __init__(self, database: Database, embedder: Embedder) -> None:
         self.embedder = embedder
         self.failure: str | None = None
-        """Why the last question was answered by words alone, if it was."""
+        """Why the last question was answered by words alone; None if it was not."""
         self._database = database
         self._held: BoundedCache[tuple[str, str], VectorIndex] = BoundedCache(
             HELD_BYTES, weigh=lambda loaded: loaded.size
@@ -195,11 +200,11 @@ class Meaning:
         self._directions: BoundedCache[str, Floats] = BoundedCache(DIRECTIONS)
         self.one_by_one: OneByOne = OneByOne(self)
         self.topics: BoundedCache[str, tuple[str, ...]] = BoundedCache(OWNERS)
-        """By owner, the topics never to be kept as they were last seen."""
+        """The topics never to be kept, as they were last read, by owner."""
 
     def alike(self, tx: Tx, kind: str, question: str) -> Likeness | None:
         """The likeness of each vector of this owner to the question; None if there are no vectors yet."""
-        if tx.owner not in self._met:  # what another program left, or a crash
+        if tx.owner not in self._met:  # another program, or a crash, may have left a backlog
             self._met.add(tx.owner)
             self.nudge(tx.owner)
         self.failure = None
@@ -218,8 +223,8 @@ class Meaning:
 
     @property
     def space_name(self) -> str:
-        """The name under which vectors are stored. If texts are cut otherwise, it changes and they are embedded
-        anew."""
+        """The name under which vectors are stored. It changes with the embedder and with the way texts are cut; then
+        everything is embedded anew."""
         return f"{self.embedder.space}/{CUT}"
 
     def direction(self, text: str) -> "Floats | None":
@@ -230,8 +235,8 @@ class Meaning:
             return None
 
     def _direction_of(self, text: str) -> "Floats":
-        """The same, or an error. The last ones asked for are held: what was asked before costs no model. What no text
-        can hold is refused where it would be kept; no embedder reads it."""
+        """The same; raises `ModelFailed` if the embedder fails. The last vectors are cached. Characters that cannot be
+        encoded are replaced: a text that has them is refused when it is stored."""
         held = self._directions.get(text)
         if held is not None:
             return held
@@ -257,7 +262,7 @@ class Meaning:
         loaded = load_vectors(tx, self.space_name, kind, held, known, numbers)
         if loaded is not None:
             self._database.tally.add({("vectors", "missed" if held is None else "held"): 1})
-        if loaded is not None and loaded is not held and not tx.writes:  # what is not committed may never have been
+        if loaded is not None and loaded is not held and not tx.writes:  # a write may still be rolled back
             self._held.put(key, loaded)
         return loaded
 
@@ -269,7 +274,8 @@ class Meaning:
         most: int | None = None,
         within: float | None = None,
     ) -> int:
-        """Embed what waits, batch by batch, each stored before the next; then drop the spaces of other embedders."""
+        """Embed the backlog, batch by batch, each stored before the next; then drop the spaces of other embedders.
+        Returns how many vectors were stored."""
         learn_what_was_wanted(self)
         space, done = self.space_name, 0
         before: Sequence[TextToEmbed] = ()
@@ -288,7 +294,7 @@ class Meaning:
             if progress is not None:
                 progress(done)
             if texts and not kept and through is None and texts == before:
-                break  # it cannot be stored; where another was only quicker, something else waits
+                break  # these texts cannot be stored; if another process had stored them, others would come now
             before = texts
         else:
             return done
@@ -300,7 +306,7 @@ class Meaning:
         return done
 
     def _embed(self, texts: Sequence[TextToEmbed], within: float | None) -> list[bytes]:
-        """What is kept of each text: its passages, one behind the other."""
+        """The stored form of each text's vectors: those of its passages, joined."""
         cut = [passages(text.text) for text in texts]
         said = [passage for some in cut for passage in some]
         rows = iter(pack_vectors(self.embedder.embed(said) if within is None else self.embedder.embed(said, within)))
@@ -317,7 +323,7 @@ class Meaning:
         if 0 < waits <= BATCH:
             try:
                 self.fill(owner, within=CATCH_UP_WITHIN)
-            except ModelFailed:  # the question that follows will meet the same, and say so
+            except ModelFailed:  # the question that follows will fail in the same way, and report it
                 return waits
             return 0
         return waits

@@ -1,5 +1,5 @@
-"""How well memories have the words of a question, from the word index: rare words choose the candidates, common ones
-only order them. Each kind of thing that is looked up for all words is one statement.
+"""Scores memories by the words of a question, from the word index: rare words choose the candidates, common ones only
+order them. What is needed of all words is looked up in one statement, not word by word.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,19 +27,21 @@ from keepbook.storage.prepared_statement import PreparedForEach, PreparedForKeys
 from keepbook.storage.tables.memory import memories, terms
 
 COUNTED = 2000
-"""Terms and books are counted no further than this; beyond it a word is simply common."""
+"""Memories are counted up to this number; a word that more of them have is simply common."""
 CANDIDATES = 400
+"""How many memories are candidates, and how many entries of a term are read at first."""
 TOTALS = 1000
-"""Of so many owners the size of their book is kept in mind."""
+"""For how many owners the size of their book is cached."""
 NONE_BESIDE: Mapping[str, Mapping[str, float]] = {}
 
 
 class WordScores:
-    """The scores of memories by the words of a question. `scores` are lower bounds, `slack` is the most that may be
-    missing, `full` the score of a memory with every word, including words that occur nowhere.
+    """The scores of memories by the words of a question.
 
-    A memory with a rare term is a candidate; a commoner term is looked up only while there is room, and then only for
-    the candidates. `values` holds the weight of each term at each memory.
+    Memories that have a rare term are candidates; a more common term is looked up only while there is room for more,
+    and otherwise only for candidates. So `scores` are lower bounds, and `slack` is the most that may be missing. `full`
+    is the score of a memory with every word, including words that occur nowhere. `values` has the weight of each term
+    at each memory.
     """
 
     wanted: list[QueryTerm]
@@ -53,7 +55,7 @@ class WordScores:
         query: str,
         beside: Mapping[str, Mapping[str, float]] = NONE_BESIDE,
     ) -> None:
-        """`beside` are the weights of texts that are not in the index."""
+        """`beside` has the weights of texts that are not in the index, by term and memory."""
         self._tx = tx
         self._beside = {id for at in beside.values() for id in at}
         self._asked = {"owner": tx.owner, "most": CANDIDATES, **bound_to}
@@ -63,7 +65,7 @@ class WordScores:
         counts = {term: len(rows) for term, rows in read.items()} | counts_up_to(tx, full, COUNTED)
         total = count_active(tx)
         made_of = related_words(tx, terms, query)
-        if beside is not NONE_BESIDE:  # of a past instant: words said since are no words of it
+        if beside is not NONE_BESIDE:  # a past instant: words that only later texts have do not count
             counts = {term: count for term, count in counts.items() if read[term] or term in beside}
         for term in beside.keys() & set(asked):
             counts[term] = max(counts.get(term, 0), len(beside[term]))
@@ -89,7 +91,7 @@ class WordScores:
         self.scores: dict[str, float] = score_terms(self.wanted, self.values)
 
     def settle(self, ids: Iterable[str]) -> None:
-        """Look up the common terms for these memories."""
+        """Make the scores of these memories exact, by looking up the common terms for them."""
         if self._common:
             new = [id for id in ids if id not in self._settled]
         else:
@@ -117,8 +119,8 @@ _totals: BoundedCache[tuple[str, str], int] = BoundedCache(TOTALS)
 
 
 def count_active(tx: Tx) -> int:
-    """How many memories are active, counted no further than `COUNTED`. It holds for as long as nothing is written, so
-    it is kept by the hash of the owner's last entry, which no other state of any book has."""
+    """How many memories are active, counted up to `COUNTED`. It is cached under the hash of the owner's last entry,
+    which changes with every write."""
     key = (tx.owner, ledger.chain_head(tx).hash)
     total = _totals.get(key)
     if total is None:
@@ -129,13 +131,13 @@ def count_active(tx: Tx) -> int:
 
 @lru_cache(maxsize=64)
 def entries_at(place: ListingPlace) -> PreparedForEach:
-    """The entries of each term that are in the place that is asked for."""
+    """The query for the entries of each term in this place."""
     return PreparedForEach(partial(entries_of, which=active_in(place)))
 
 
 @lru_cache(maxsize=64)
 def entries_unchanged_since(place: ListingPlace) -> PreparedForEach:
-    """The same of the memories that say now what they said at an instant."""
+    """The same for memories that have not changed since an instant."""
     return PreparedForEach(partial(entries_of, which=and_(active_in(place), not_(CHANGED_SINCE))))
 
 
@@ -150,7 +152,7 @@ def entries_of(term: BindParameter[str], which: ColumnElement[bool] | None = Non
 
 CHANGED_SINCE = or_(memories.c.updated_at > bindparam("known"), memories.c.version > 1)
 ANYWHERE = PreparedForEach(entries_of)
-"""The entries of a term as the index has them: of active memories only, whatever their scope."""
+"""The query for all entries of each term: those of active memories of any scope."""
 _WEIGHTS = PreparedForKeys(
     lambda keys: select(keys.c.key_1, terms.c.memory_id, terms.c.weight).select_from(
         keys.outerjoin(

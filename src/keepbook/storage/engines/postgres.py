@@ -1,11 +1,11 @@
 """PostgreSQL: many owners, many workers.
 
-Every connection takes the application's role, which row-level security binds; each transaction names the owner it
-serves (SET LOCAL) and sees that owner alone. A writer holds a lock in the owner's name until it commits, so the ledger
-has one writer at a time. Schema changes are the administrator's: `keepbook db upgrade`.
+Every connection takes the application's role, which row-level security binds. Each transaction names the owner it
+serves (SET LOCAL) and sees that owner's rows alone. A writer holds an advisory lock for the owner until it commits, so
+the ledger has one writer at a time. Only the administrator changes the schema, with `keepbook db upgrade`.
 
-Round trips are expensive, so all of that is sent in one, together with the beginning of the transaction. Whether a
-connection is still alive shows there too: on a lost connection nothing was done yet, and another takes its place.
+Round trips are expensive, so all of that is sent in one, together with the BEGIN. If the connection turns out to be
+lost then, nothing was done on it yet, and a new one takes its place.
 """
 
 import hashlib
@@ -35,8 +35,8 @@ from keepbook.storage.transactions.signal_safe import signal_safe
 
 APP_ROLE = "keepbook_app"
 
-# Every way in which the role could see more than one owner: its own might, a role it may become, a table it owns
-# (an owner may change policies), a table whose security is off.
+# Every way in which the role could see more than one owner: its own rights, a role it may become, a table it owns
+# (who owns a table may change its policies), a table whose row-level security is off.
 _WAYS_AROUND = text("""
     SELECT 'the role ' || rolname || ' bypasses row-level security' FROM pg_roles
       WHERE (rolsuper OR rolbypassrls) AND pg_has_role(current_user, oid, 'MEMBER')
@@ -50,7 +50,7 @@ _WAYS_AROUND = text("""
         AND NOT (relrowsecurity AND relforcerowsecurity)
 """)
 
-# The login behind the role: whoever holds its password could put the role aside (RESET ROLE) and see everybody.
+# The same for the login behind the role: whoever has its password could leave the role (RESET ROLE) and see everybody.
 _LOGIN = text("""
     SELECT 'the login ' || session_user || ' is a superuser or bypasses row-level security' FROM pg_roles
       WHERE rolname = session_user AND (rolsuper OR rolbypassrls)
@@ -92,7 +92,7 @@ class Postgres:
         self.address: str = url.render_as_string(hide_password=True).replace("+psycopg", "")
         self._pooled = _is_pooled(url)
         wait = int(busy_seconds * 1000)
-        # Behind a pooler a connection is somebody else's after each transaction: each says anew what it is.
+        # Behind a pooler each transaction may run on another server connection: so each one sets these anew.
         anew = "SELECT set_config('role', {}, true), set_config('lock_timeout', {}, true); "
         self._anew = SQL(anew).format(APP_ROLE, str(wait)) if self._pooled else SQL("")
         options = {"options": f"-c role={APP_ROLE} -c lock_timeout={wait} -c timezone=UTC"}
@@ -103,8 +103,8 @@ class Postgres:
             pool_size=10,
             max_overflow=20,
             pool_timeout=busy_seconds,
-            isolation_level="AUTOCOMMIT",  # it begins and ends nothing by itself
-            hide_parameters=True,  # what was said stands in no error and no log
+            isolation_level="AUTOCOMMIT",  # Core itself begins and ends no transaction
+            hide_parameters=True,  # keeps what people said out of errors and logs
         )
         self._closed = False
         self._drivers = LivingSet[Any]()
@@ -153,8 +153,7 @@ class Postgres:
 
     @contextmanager
     def administering(self, address: str | None) -> Iterator[Connection]:
-        own = self._engine.url.render_as_string(hide_password=False)
-        engine = _admin_engine(address or own)
+        engine = _admin_engine(address or self._engine.url.render_as_string(hide_password=False))
         try:
             with engine.begin() as conn:
                 yield conn
@@ -168,7 +167,7 @@ class Postgres:
             engine.dispose()
 
     def query_once(self, ask: Callable[[Connection], Found]) -> Found:
-        if self._pooled:  # what a connection is, it says at the beginning of a transaction
+        if self._pooled:  # the role is set at the beginning of a transaction, so there has to be one
             with self.unscoped(writes=False) as conn:
                 return ask(conn)
         held: list[Connection] = []
@@ -196,8 +195,8 @@ class Postgres:
             let_go(held)
 
     def _connect_and_ask(self, ask: Callable[[Connection], Found], held: list[Connection]) -> Found:
-        """The answer to the first that a connection is asked, which is `held` then. One that has fallen while it rested
-        is not alone: then all are made anew, once."""
+        """Take a connection, put it into `held`, and ask it. If it was lost while it was idle, the other idle ones are
+        probably lost too: drop them all and try once more with a new one."""
         anew = False
         while True:
             held.append(connect(self._engine))
@@ -216,7 +215,7 @@ class Postgres:
         return changes_of(driver_of(conn))
 
     def is_sound(self, conn: Connection) -> bool:
-        if conn.invalidated:  # Core would put another in its place, on which nothing has begun
+        if conn.invalidated:  # Core would replace it by another one, on which no transaction has begun
             return False
         sound: bool = driver_of(conn).pgconn.transaction_status == TransactionStatus.INTRANS
         return sound
@@ -277,8 +276,8 @@ class Postgres:
         self._engine.dispose()
 
     def renew_in_child(self) -> None:
-        """Set the parent's connections aside. Their sockets are let go without a word: the server would take a parent
-        that was killed for alive, and leave it its locks, for as long as a child has them."""
+        """Never use or close the parent's connections, but let go of their sockets without a message to the server: as
+        long as a child holds them, the server would take a killed parent for alive and keep its locks."""
         keep_for_ever((self._engine.pool, self._drivers.living()))
         nothing = os.open(os.devnull, os.O_RDWR)
         for driver in self._drivers.living():
@@ -289,7 +288,7 @@ class Postgres:
         self._engine.dispose(close=False)
 
     def _close_late_one(self, driver: Any, _: object) -> None:
-        """Close a connection that comes back after the database was closed: nobody would ask for it again."""
+        """Close a connection that comes back to the pool after this database was closed."""
         if self._closed and driver is not None:
             driver.close()
 
@@ -320,7 +319,8 @@ def upgrade_server(address: str, extensions: Sequence[Extension] = ()) -> list[s
 def distribute_server(address: str, shards: int) -> cluster.Spread:
     """As administrator: spread the tables over the nodes of a cluster."""
     with _administrating(address) as conn:
-        schema.refuse_unknown(found := schema.revision(conn))
+        found = schema.revision(conn)
+        schema.refuse_unknown(found)
         if found != schema.HEAD:
             raise _needs_upgrade(conn.engine.url.render_as_string(hide_password=True).replace("+psycopg", ""))
         return cluster.distribute(conn, shards)
@@ -328,7 +328,7 @@ def distribute_server(address: str, shards: int) -> cluster.Spread:
 
 @contextmanager
 def _administrating(address: str) -> Iterator[Connection]:
-    """One transaction as administrator; of several programs one at a time."""
+    """One transaction as administrator, under a lock: several programs take turns."""
     engine = _admin_engine(address)
     shown = engine.url.render_as_string(hide_password=True).replace("+psycopg", "")
     try:
@@ -350,8 +350,8 @@ def _administrating(address: str) -> Iterator[Connection]:
 
 
 def _make_role(conn: Connection) -> None:
-    """The application's role, and the administrator's right to become it: the upgrade ends with a look at the database
-    as the application sees it."""
+    """Make the application's role and let the administrator become it: the upgrade ends with a check of the database as
+    the application sees it."""
     login = conn.execute(text("SELECT quote_ident(current_user)")).scalar()
     role, member = f"CREATE ROLE {APP_ROLE} NOLOGIN NOSUPERUSER NOBYPASSRLS", f"GRANT {APP_ROLE} TO {login}"
     if not conn.execute(text("SELECT count(*) FROM pg_roles WHERE rolname = :name"), {"name": APP_ROLE}).scalar():
@@ -362,7 +362,7 @@ def _make_role(conn: Connection) -> None:
     place = conn.execute(text("SELECT current_schema()")).scalar()
     held = text("SELECT has_schema_privilege(:role, current_schema(), 'USAGE')")
     if not conn.execute(held, {"role": APP_ROLE}).scalar():
-        # Not again where it is held: on a cluster each node gives it by itself, and would wait for this transaction.
+        # Only if it is missing: on a cluster each node grants it by itself, and would wait for this transaction.
         conn.execute(text(f'GRANT USAGE ON SCHEMA "{place}" TO {APP_ROLE}'))
 
 
@@ -380,7 +380,7 @@ def _unless_refused(conn: Connection, block: str, to_run: str) -> None:
 
 
 def _is_pooled(url: URL) -> bool:
-    """Whether the address says that each transaction may come to another connection."""
+    """Whether the address says that a pooler gives each transaction any of its connections."""
     said = url.query.get(POOLING)
     if said not in (None, "transaction"):
         raise Invalid(f"{POOLING} is transaction, or left out; not {said!r}", field="db")

@@ -23,7 +23,7 @@ class WatchedCursor(psycopg.Cursor[Any]):
             raised = error.__context__
             if raised is None or raised is around or isinstance(raised, psycopg.Error):
                 raise
-            raise raised from None  # a signal handler's: the driver says only that it could not end in the middle
+            raise raised from None  # a signal handler raised it; the driver hides it behind an error of its own
         self._count_changes()
 
     def _count_changes(self) -> None:

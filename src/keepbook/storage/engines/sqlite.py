@@ -1,8 +1,8 @@
 """SQLite: one file, no server, several processes.
 
-Write-ahead log with synchronous=FULL: what was acknowledged survives a power cut. Writers begin IMMEDIATE and
-wait for each other, so no reader is upgraded half way and none sees "database is locked". Deleted bytes are
-overwritten (secure_delete). A book in memory has one connection, taken in turns.
+It uses a write-ahead log with synchronous=FULL: what was acknowledged survives a power cut. Writers begin IMMEDIATE and
+wait for each other, so no reader is upgraded half way and none sees "database is locked". Deleted bytes are overwritten
+(secure_delete). A book in memory has one connection, which threads take in turns.
 """
 
 import os
@@ -33,9 +33,9 @@ from keepbook.storage.transactions.signal_safe import signal_safe
 
 IN_MEMORY = ":memory:"
 WAIT_MILLISECONDS = 100
-"""So long a writer waits for the file's lock before it looks whether the process forks."""
+"""How long a writer waits for the file's lock at once. Between two waits it lets the process fork."""
 KEPT_OPEN = 8
-"""So many connections wait for the next transaction; more are opened when more are needed, and closed after."""
+"""How many idle connections are kept. More are opened when more are needed, and closed afterwards."""
 
 Found = TypeVar("Found")
 
@@ -52,7 +52,7 @@ class Sqlite:
         self._in_memory = path == IN_MEMORY
         self.waits_for: WaitsFor = "anybody" if self._in_memory else "writer"
         self._turn: AbstractContextManager[Any] = threading.RLock() if self._in_memory else nullcontext()
-        self._path = os.path.abspath(path)  # wherever the program goes later
+        self._path = os.path.abspath(path)  # the program may change its working directory later
         self._file: FileIdentity = None
         self._inherited = False
         if not self._in_memory:
@@ -94,10 +94,10 @@ class Sqlite:
         return self._begin("IMMEDIATE" if writes else "DEFERRED")
 
     def administering(self, address: str | None) -> AbstractContextManager[Connection]:
-        return self._begin("IMMEDIATE")  # whoever has the file has all of it
+        return self._begin("IMMEDIATE")  # a file has no administrator of its own
 
     def query_once(self, ask: Callable[[Connection], Found]) -> Found:
-        if self._in_memory:  # there its one connection may be in the middle of something
+        if self._in_memory:  # its one connection may be in use by another thread: take a turn
             with self._begin("DEFERRED") as conn:
                 return ask(conn)
         with FORK_GATE:
@@ -164,7 +164,8 @@ class Sqlite:
             return whole.serialize()
 
     def become(self, image: bytes) -> bool:
-        """Take over, in memory, the contents of an image; False if its schema is not the one that is here."""
+        """Replace this book in memory by the contents of an image. Returns False, and does nothing, if their schemas
+        differ."""
         with self._alone() as here, closing(sqlite3.connect(":memory:")) as given:
             given.deserialize(image)
             if _schema(given) != _schema(here):
@@ -174,7 +175,7 @@ class Sqlite:
 
     @contextmanager
     def _alone(self) -> Iterator[sqlite3.Connection]:
-        """The connection of a book in memory, which has one."""
+        """A turn on the only connection of a book in memory."""
         if not self._in_memory:
             raise _not_in_memory()
         with self._turn, FORK_GATE:
@@ -193,11 +194,11 @@ class Sqlite:
             return None
         try:
             with self._begin("DEFERRED") as conn:
-                conn.exec_driver_sql("SELECT sql FROM sqlite_master").all()  # the check below does not read its words
+                conn.exec_driver_sql("SELECT sql FROM sqlite_master").all()  # the check below does not read the schema
                 whole = conn.exec_driver_sql("PRAGMA integrity_check(1)").scalar() == "ok"
         except (DBAPIError, sqlite3.Error) as error:
             return self.refusal(error) or book_file.damaged_file(self.address)
-        except UnicodeDecodeError:  # what SQLite says of a damaged schema quotes it
+        except UnicodeDecodeError:  # SQLite's message about a damaged schema quotes the damaged bytes
             whole = False
         if whole:
             return None
@@ -216,7 +217,7 @@ class Sqlite:
         }
 
     def close(self) -> None:
-        self._most_idle = 0  # a thread that is still at it closes its own
+        self._most_idle = 0  # so that a thread that still uses a connection closes it afterwards
         self._close_idle()
 
     def before_fork(self) -> None:
@@ -239,7 +240,7 @@ class Sqlite:
     def _close_idle(self) -> None:
         while self._idle:
             self._idle.pop().close()
-        self._engine.pool.dispose()  # and stays: what is in use now comes back to it, and goes with the next fork
+        self._engine.pool.dispose()  # the pool stays: connections in use now return to it, and go at the next fork
 
     def _refuse_inherited(self) -> None:
         if self._inherited:
@@ -247,28 +248,29 @@ class Sqlite:
 
     @signal_safe
     def _begin(self, mode: str) -> Iterator[Connection]:
-        # By the driver itself: each transaction begins and ends here, and Core's way costs more than SQLite's.
+        # Begun and ended through the driver: doing it through Core costs more than SQLite itself.
         with self._turn, _Passage() as inside:
             try:
                 conn = self._take_begun(mode, inside)
                 driver = driver_of(conn)
-                watched = mode == "IMMEDIATE" and not self._in_memory
-                check = driver.check_in_place if watched else _stays
+                writes_file = mode == "IMMEDIATE" and not self._in_memory
                 driver.failed = False
-                if watched:
+                if writes_file:
                     driver.check_index()
                 yield conn
-                check()  # or it would write over what others find there
+                if writes_file:
+                    driver.check_in_place()  # a commit to a replaced file would overwrite what others have there
                 driver.commit()
-                check()  # before anybody is told that it was kept
+                if writes_file:
+                    driver.check_in_place()  # before the caller is told that the write was kept
             except BaseException:
                 self._abandon(inside)
                 raise
             self._leave(conn)
 
     def _take_begun(self, mode: str, inside: "_Passage") -> Connection:
-        """A connection with its transaction begun, inside the gate. Who waits for the file's lock leaves the gate now
-        and then, with nothing in hand, so that a fork need not wait for it."""
+        """A connection with its transaction begun, inside the fork gate. While it waits for the file's lock it leaves
+        the gate now and then, holding no connection, so that a fork need not wait for the lock."""
         until = time.monotonic() + self._busy_seconds
         while True:
             inside.enter()
@@ -283,8 +285,9 @@ class Sqlite:
             inside.leave()
 
     def _abandon(self, inside: "_Passage") -> None:
-        """Take back what was begun, and let go of the connection."""
-        conn, inside.conn = inside.conn, None
+        """Roll back the transaction, and give the connection back."""
+        conn = inside.conn
+        inside.conn = None
         if conn is not None:
             try:
                 driver_of(conn).rollback()
@@ -292,15 +295,16 @@ class Sqlite:
                 self._give_back(conn)
 
     def _begin_soon(self, driver: WatchedConnection, mode: str) -> None:
-        """Who has begun to write waits for nothing more, who reads may have to while the file is opened or closed."""
-        if driver.in_transaction:  # a signal kept somebody from ending it
+        """Begin a transaction. A writer waits for the lock only here, so briefly, and is asked again; a reader may have
+        to wait at any statement while the file is opened or closed."""
+        if driver.in_transaction:  # a signal kept its last user from ending it
             driver.rollback()
         if not self._in_memory:
             driver.wait_for(WAIT_MILLISECONDS if mode == "IMMEDIATE" else self._patience)
         driver.execute(f"BEGIN {mode}")
 
     def _take(self) -> Connection:
-        """A connection that somebody left; to ask the pool for one costs more than a short transaction."""
+        """An idle connection, or a new one. Kept here, since asking the pool costs more than a short transaction."""
         self._refuse_inherited()
         try:
             return self._idle.pop()
@@ -308,8 +312,8 @@ class Sqlite:
             return self._engine.connect()
 
     def _leave(self, conn: Connection) -> None:
-        """For the next."""
-        conn.commit()  # what Core has begun for itself, if it was asked at all
+        """Leave a connection for the next transaction."""
+        conn.commit()  # ends the transaction that Core believes it has begun, if Core was used
         if len(self._idle) < self._most_idle:
             self._idle.append(conn)
         else:
@@ -317,11 +321,11 @@ class Sqlite:
 
     def _give_back(self, conn: Connection) -> None:
         if not self._most_idle:
-            conn.detach()  # nobody would ask the pool for it
+            conn.detach()  # this engine is closed: in the pool the connection would stay open
         conn.close()
 
     def _recognise(self, conn: Connection) -> str | None:
-        """The schema's revision; None for an empty file; refuses what is not a book or is too new."""
+        """The schema's revision, or None for an empty file. Refuses a file that is no book or is too new."""
         driver = driver_of(conn)
         tables, stamped = driver.execute("SELECT count(*), max(name = 'alembic_version') FROM sqlite_master").fetchone()
         stamp = driver.execute("SELECT version_num FROM alembic_version").fetchone() if stamped else None
@@ -345,9 +349,9 @@ class Sqlite:
         engine = create_engine(
             "sqlite://",
             creator=self._connect,
-            isolation_level="AUTOCOMMIT",  # it begins and ends nothing by itself
-            pool_reset_on_return=None,  # every transaction here ends itself, but for what `_take_back` finds
-            hide_parameters=True,  # what was said stands in no error and no log
+            isolation_level="AUTOCOMMIT",  # Core itself begins and ends no transaction
+            pool_reset_on_return=None,  # transactions end themselves; `_take_back` ends those cut short by a signal
+            hide_parameters=True,  # keeps what people said out of errors and logs
             **pool,
         )
         event.listen(engine, "handle_error", _stay_connected)
@@ -383,7 +387,7 @@ class Sqlite:
         return conn
 
     def _connect_file(self, options: dict[str, Any]) -> FileConnection:
-        """The first connection says which file the book is: where that is gone, none is made in its place."""
+        """Open the file. Later connections are refused if it is no longer the file that the first one opened."""
         if self._file is not None and book_file.identity_of(self._path) != self._file:
             raise book_file.moved(self._path)
         conn = book_file.connect_file(self._path, **options)
@@ -404,7 +408,7 @@ class Sqlite:
 
 
 class _Passage:
-    """Inside the gate, for as long as the block lasts and nobody has left before; and the connection in hand."""
+    """A block that may enter and leave the fork gate, and leaves it at the end; `conn` is the connection it holds."""
 
     __slots__ = ("_is_inside", "conn")
 
@@ -426,18 +430,14 @@ class _Passage:
             FORK_GATE.__exit__()
 
 
-def _stays() -> None:
-    """A book in memory is where it is, and who only reads leaves nothing behind."""
-
-
 def _stay_connected(context: Any) -> None:
-    """Core would close a connection that Ctrl-C cut short, and a book in memory with it. Here no server waits for the
-    rest of a sentence: the transaction is rolled back, and the connection is as good as before."""
+    """Keep a connection that Ctrl-C interrupted. Core would close it, and with it lose a book in memory. After a
+    rollback it is as good as before: no server waits for the rest of a message."""
     context.is_disconnect = False
 
 
 def _take_back(driver: FileConnection, *_: object) -> None:
-    """End what was begun on a connection that comes back by itself, after a signal: it would keep the file's lock."""
+    """Roll back what a signal left open on a connection that returns to the pool: it would keep the file's lock."""
     if driver.in_transaction and not driver.is_set_aside:
         driver.rollback()
 

@@ -1,7 +1,8 @@
 """A connection to SQLite that notices when a statement failed.
 
-SQLite takes back that statement alone, and its transaction goes on as if nothing were amiss; PostgreSQL refuses
-everything after it. Here both are the same: what failed is never committed.
+After a failed statement SQLite undoes that statement alone and lets the transaction go on, where PostgreSQL refuses
+everything that follows. With this connection both behave alike: a transaction in which a statement failed is never
+committed.
 """
 
 import sqlite3
@@ -29,13 +30,14 @@ class _WatchedCursor(sqlite3.Cursor):
 
 
 class WatchedConnection(sqlite3.Connection):
-    """`failed` says whether a statement failed since it was last cleared, `waits` how long it waits for a lock."""
+    """`failed` says whether a statement failed since it was last cleared, `waits` how many milliseconds it waits for a
+    lock (None: not set yet)."""
 
     failed: bool = False
     waits: int | None = None
 
     def wait_for(self, milliseconds: int) -> None:
-        """For a lock that another connection holds. Only a change of it is said to SQLite."""
+        """Set how long to wait for a lock that another connection holds. SQLite is only told of a change."""
         if self.waits != milliseconds:
             self.execute(f"PRAGMA busy_timeout = {milliseconds}")
             self.waits = milliseconds
@@ -44,7 +46,7 @@ class WatchedConnection(sqlite3.Connection):
         return super().cursor(factory)
 
     def execute(self, *given: Any) -> sqlite3.Cursor:
-        """As a cursor does it: since Python 3.11 the connection's own way may go past `cursor`."""
+        """As the cursor does: since Python 3.11 a connection's own `execute` may not use `cursor`."""
         try:
             return super().execute(*given)
         except BaseException:

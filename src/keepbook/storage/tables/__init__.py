@@ -1,12 +1,12 @@
-"""Every table, once, for both engines: those of the core room by room, and those that extensions declare.
+"""Every table, declared once for both engines: those of the core, one module for each room, and those of extensions.
 
-The owner comes first in every key and index: one owner is one contiguous range, row-level security is
-cheap, and the schema can be sharded by owner as it stands. Instants are fixed-width UTC text
-(`2026-11-15T03:26:39.123456Z`), so both engines compare, hash and export the same bytes.
-What a constraint can say stands here; what needs a look at other rows is a trigger in `guards/`.
+The owner comes first in every key and index: the rows of one owner are one contiguous range, row-level security is
+cheap, and the schema can be sharded by owner as it is. Instants are fixed-width UTC text
+(`2026-11-15T03:26:39.123456Z`), so both engines compare, hash and export the same bytes. Rules that a constraint can
+express stand here; rules that need other rows are triggers in `guards/`.
 
-Within a room a table is declared after those it depends on. Which tables a database has, it says itself
-(`storage/installed.py`): whatever walks over all of them takes its `TableSet`.
+Within a module a table is declared after those it depends on. A database records which tables it has
+(`storage/installed.py`): code that walks over all of them takes that database's `TableSet`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -25,13 +25,14 @@ WHOLE_BOOK = "*"
 """The `memory_id` of an erasure that takes everything of its owner."""
 
 BY_HAND = ("owners", "tokens", "identities")
-"""What names an owner and is erased by a step of its own."""
+"""Tables that name an owner, and from which an erasure takes rows in a step of its own."""
 
 
 class TableSet:
-    """The tables of a database: those of the core, then those of its extensions, then what covers them all.
+    """The tables of a database: those of the core, then those of its extensions, then those of the ledger's covers.
 
-    `find` is asked for those of its extensions when somebody first walks over them: most questions never do.
+    `find` returns those of its extensions. It is called when they are first needed, since most questions never need
+    them.
     """
 
     def __init__(self, find: Callable[[], Iterable[Table]] = tuple) -> None:
@@ -57,8 +58,9 @@ class TableSet:
 
     @cached_property
     def parents_first(self) -> tuple[Table, ...]:
-        """In an order in which they can be made: by what they depend on, where all are of this package. Else those of
-        extensions come last, as they were declared: the record of one whose code is gone tells no more than that."""
+        """All tables, each after those it depends on. If some are of extensions from elsewhere, all of extensions come
+        last, in the order of their declaration: the record of one whose code is gone does not tell what depends on
+        what."""
         ours = {table for extension in shipped().values() for table in tables_of(extension)}
         if ours.issuperset(self.of_extensions):
             return tuple(sort_tables(self.declared))
@@ -69,17 +71,17 @@ class TableSet:
 
     @cached_property
     def covered(self) -> dict[str, Table]:
-        """What the ledger covers beside its own entries."""
+        """The tables whose rows the ledger seals, by name."""
         return {table.name: table for table in self.declared if rules_of(table).covered}
 
     @cached_property
     def unexported(self) -> frozenset[str]:
-        """What the ledger covers and no export holds: a token opens this installation's doors and no other's."""
+        """The names of tables that are sealed but not exported: a token is of use in this installation only."""
         return frozenset(name for name, table in self.covered.items() if not rules_of(table).exported)
 
     @cached_property
     def owned(self) -> tuple[Table, ...]:
-        """What belongs to one owner, children first: the order in which it can be erased."""
+        """The tables with an owner, each before those it depends on: the order in which rows can be erased."""
         return tuple(
             table for table in reversed(self.parents_first) if "owner" in table.c and table.name not in BY_HAND
         )
@@ -94,7 +96,8 @@ def _in_file_order(tables: Iterable[Table]) -> dict[str, Table]:
             raise Invalid(f"{names} are both exported as {kind!r}; call one otherwise", field="extensions")
     order = list(found)
     for kind, table in found.items():
-        if (before := rules_of(table).exported_after) in found:
+        before = rules_of(table).exported_after
+        if before in found:
             order.remove(kind)
             order.insert(order.index(before) + 1, kind)
     return {kind: found[kind] for kind in order}
@@ -107,20 +110,21 @@ def tables_in(room: ModuleType) -> Iterator[Table]:
 
 @cache
 def tables_of(extension: Extension) -> tuple[Table, ...]:
-    """The tables that an extension declares; what stands in its way is refused."""
+    """The tables that an extension declares. Raises `Invalid` if its modules do not load, or a table is misdeclared."""
     try:
         rooms = [load_part(place) for place in extension.tables]
     except Invalid as error:
         raise Invalid(f"extension {extension.name!r}: {error.message}", field="extensions") from None
     found = tuple(dict.fromkeys(table for room in rooms for table in tables_in(room)))
     for table in found:
-        if why := misdeclared(table):
+        why = misdeclared(table)
+        if why is not None:
             raise Invalid(f"extension {extension.name!r}, table {table.name!r}: {why}", field="extensions")
     return found
 
 
 def misdeclared(table: Table) -> str | None:
-    """What a table leaves open of what becomes of its rows."""
+    """What a table's declaration must say and does not; None if it is complete."""
     rules = rules_of(table)
     if "owner" not in table.c:
         return None

@@ -24,29 +24,29 @@ Number: TypeEngine[Any] = Double().with_variant(REAL(), "sqlite")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowRules:
-    """What the house does with the rows of a table.
+    """What is done with the rows of a table.
 
-    exported: the word of their lines in an export. unexported: the reason why they have none.
-    exported_after: the kind of line behind which theirs stand, where that is not the place of their table.
-    ids: columns that hold an id of ours; what else is in them is refused on import.
-    covered: whether the ledger seals them. uncovered: the reason why it does not.
-    passing: columns that no seal covers. covered_where: which rows are sealed, where not all are.
-    younger: columns that came after books had been sealed. A row that is empty there is sealed without them.
-    may_change: the only columns that may change; all of them, where it is None.
-    may_go: whether rows may be deleted. The others go with the whole book, or with their memory.
-    of_memory: the column that names a memory. The row goes when that memory is purged.
+    exported: the kind of their lines in an export. unexported: the reason why they are not exported.
+    exported_after: the kind of line after which theirs follow; if empty, they stand in the order of the tables.
+    ids: columns that hold an id made by Keepbook; an import refuses anything else in them.
+    covered: whether the ledger seals the rows. uncovered: the reason why it does not.
+    passing: columns that no seal covers. covered_where: a condition; only rows that meet it are sealed.
+    younger: columns that were added after books had been sealed. A row that is empty there is sealed without them.
+    may_change: the only columns that may change. None: all may. (): none may.
+    may_go: whether rows may be deleted. If not, they go only with the whole book, or with their memory.
+    of_memory: the column that names a memory. The row is deleted when that memory is purged.
     blanked: columns that a purge empties, in the rows for which `blanked_where` holds.
-    guards_memory: what a memory with such a row is called: only the person changes that memory.
-    bulk: whether rows come by the thousand, so that no trigger looks at each that is inserted.
-    former_of: the table whose corrected and removed rows these are. Both are sealed batch by batch.
-    begins: how a row begins that has come further since: a `column` was empty then, a `column=word` had that word. With
-        it, and the two that follow, an import writes the rows in an order that their guards let through.
-    during: a table, and the column here that names a row of it: these rows are written before that one has its end.
-    earlier_of: a table, and the column here that names a row of it: these are what that one said before, in order.
+    guards_memory: how a memory that has such a row is called in messages. Only the person may change that memory.
+    bulk: whether rows are written by the thousand; then no trigger looks at each inserted row.
+    former_of: the table whose corrected and removed rows are kept here. Both tables are sealed batch by batch.
+    begins: the state in which a row is first written: `column` is empty, `column=word` has that word. This and the next
+        two tell an import in which order it must write rows, so that the guards accept them.
+    during: a table, and the column here that names a row of it: these rows are written before that one is ended.
+    earlier_of: a table, and the column here that names a row of it: these rows hold its earlier states, in order.
     open: whether every transaction sees the rows of every owner.
     home: whether the table stays on the coordinator of a cluster.
     admin: whether only the administrator of a server writes it.
-    own: which of insert, update and delete are guarded by SQL of the table's own, in `guards/`.
+    own: which of insert, update and delete are guarded by SQL that is written by hand, in `guards/`.
     """
 
     exported: str = ""
@@ -76,7 +76,7 @@ class RowRules:
 
 
 DERIVED: dict[str, Any] = {"unexported": "made anew on import", "uncovered": "made anew from what is covered"}
-"""The rules of an index: nothing stands in it that does not stand elsewhere."""
+"""The rules of an index: a table that can be made anew from others."""
 
 
 def declare_table(name: str, *parts: Any, **rules: Any) -> Table:
@@ -100,7 +100,8 @@ def partial_index(name: str, *columns: Column[Any], where: ColumnElement[bool], 
 
 @compiles(CreateIndex)
 def _compile_partial_index(create: CreateIndex, compiler: Any, **options: Any) -> str:
-    """Both engines write it alike; told earlier, as `postgresql_where=`, it would load a dialect that nobody uses."""
+    """Give an index its condition when it is compiled. Declared as `postgresql_where=` and `sqlite_where=`, it would
+    load both dialects."""
     index: Index = create.element
     if "where" in index.info:
         index.dialect_options[compiler.dialect.name]["where"] = index.info["where"]

@@ -1,8 +1,8 @@
-"""Whose an open transaction is: it belongs to the thread and the task that opened it, compared by identity.
+"""Keeps which transactions are open, and for whom: one belongs to the thread and the task that opened it.
 
-Tasks and threads that are made inside a block inherit its context. That makes none of them a party to it: each has
-transactions of its own. The context only tells which tasks were made inside, so that one that outlives the block, and
-may have counted on it, is told.
+Tasks and threads that are made inside a block inherit its context, but not its transaction: each has transactions of
+its own. The context only records which tasks were made inside, so that a task that outlives the block gets an error: it
+may have been written to use that transaction.
 """
 
 import asyncio
@@ -19,7 +19,11 @@ Task = asyncio.Task[Any] | None
 
 
 class _Block:
-    """A block that was opened in a context, for whoever is made inside."""
+    """A transaction's block, as the context of the tasks made inside it records it.
+
+    of: the `OpenTransactions` of its database. task: who opened it. outer: the block around it.
+    ended: whether it has ended. lost: whether it can no longer be told which tasks were made inside.
+    """
 
     __slots__ = ("ended", "lost", "of", "outer", "task")
 
@@ -32,7 +36,7 @@ _MADE_INSIDE: ContextVar[_Block | None] = ContextVar("keepbook_made_inside", def
 
 
 def _still_counting(block: _Block | None) -> _Block | None:
-    """The innermost block that somebody may still be refused for."""
+    """The innermost block, from this one outwards, that is not `lost`."""
     while block is not None and block.lost:
         block = block.outer
     return block
@@ -48,28 +52,28 @@ class OpenTransactions(threading.local, Generic[Held]):
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is open on this thread, and nothing is to be begun."""
+        """Whether on this thread nothing is open, and no transaction waits for its first write."""
         return not self._writing and not self._viewing and not self._awaited
 
     def writing(self) -> Held | None:
-        """The transaction of whoever asks."""
+        """The writing transaction of the current task."""
         if self._writing:
             return self._writing.get(current_task())
         return None
 
     def viewing(self) -> Held | None:
-        """The view of whoever asks."""
+        """The view (a snapshot to read from) of the current task."""
         if self._viewing:
             return self._viewing.get(current_task())
         return None
 
     def forget(self) -> None:
-        """The transaction of whoever asks is over, though its block was kept from saying so."""
+        """Drop the current task's transaction, whose block has ended but was kept by a signal from saying so."""
         self._writing.pop(current_task(), None)
 
     @signal_safe
     def hold_awaited(self, begin: Callable[[], object]) -> Iterator[None]:
-        """Inside, `begin` opens a transaction for the first who writes."""
+        """A context in which the first write calls `begin`, which opens a transaction."""
         task, of_thread = current_task(), self._awaited
         of_thread[task] = begin
         try:
@@ -78,12 +82,15 @@ class OpenTransactions(threading.local, Generic[Held]):
             of_thread.pop(task, None)
 
     def begin_awaited(self) -> None:
-        """Open the transaction that waits for whoever asks to write, if one does."""
-        if self._awaited and (begin := self._awaited.pop(current_task(), None)) is not None:
+        """Open the transaction that waits for the current task's first write, if there is one."""
+        if not self._awaited:
+            return
+        begin = self._awaited.pop(current_task(), None)
+        if begin is not None:
             begin()
 
     def on_thread(self) -> list[Held]:
-        """Whatever is open on this thread, of any task."""
+        """All transactions and views of this thread, whichever task opened them."""
         return [*self._writing.values(), *self._viewing.values()]
 
     @signal_safe
@@ -99,8 +106,8 @@ class OpenTransactions(threading.local, Generic[Held]):
             if _MADE_INSIDE.get() is block:
                 block.ended = True
                 _MADE_INSIDE.set(block.outer)
-            else:  # It ends in another context than it began in, which keeps it for whoever is made there later. They
-                # cannot be told from those made inside, so nobody is refused for it.
+            else:  # It ends in another context than the one it began in. That one goes on recording it, also for tasks
+                # made after its end, which cannot be told from those made inside: so no task is refused for it.
                 block.lost = True
 
     @signal_safe
@@ -117,7 +124,7 @@ class OpenTransactions(threading.local, Generic[Held]):
                 of_thread[task] = before
 
     def refuse_outliving(self) -> None:
-        """Refuse a task that was made inside a block of this database which has ended since."""
+        """Refuse the current task, if it was made inside a block of this database that has ended since."""
         block = _MADE_INSIDE.get()
         if block is None:
             return
@@ -133,7 +140,7 @@ class OpenTransactions(threading.local, Generic[Held]):
 
 
 def current_task() -> Task:
-    """The task that runs on this thread, if one does."""
+    """The asyncio task that runs on this thread; None outside of any."""
     try:
         return asyncio.current_task()
     except RuntimeError:  # no loop runs here

@@ -1,9 +1,9 @@
 """A block of work on an open transaction: whether it can still be kept, and the savepoints in it.
 
 An operation that is refused before it has written anything leaves its block as it was. After any other error the block
-is spoiled: a statement failed, a refusal came half-way, a signal handler raised. What is called in it later is refused,
-and its end rolls it back, also if the program caught the error. A block inside another is a savepoint: it is spoiled
-and rolled back alone.
+is spoiled: a statement failed, a refusal came half-way, a signal handler raised. Every later operation in a spoiled
+block is refused, and at its end the block is rolled back, even if the program caught the error. A block inside another
+is a savepoint: it is spoiled and rolled back alone.
 """
 
 import weakref
@@ -17,15 +17,16 @@ from keepbook.errors import Conflict, KeepbookError
 from keepbook.storage.transactions.signal_safe import signal_safe
 
 WaitsFor = Literal["owner", "writer", "anybody"]
-"""Whom a transaction that writes waits for: who writes the same owner's book, who writes at all, or anybody. In the
-last case one that reads does so too."""
+"""Which other transactions one that writes waits for: those that write in the same owner's book, all that write, or all
+that are open. Under "anybody" a reading transaction waits as well."""
 
-_MAY_LEAVE_NOTHING = (KeepbookError, GeneratorExit)
-"""A refusal, or a reader who wants no more. Whatever else is raised may come from anywhere in an operation."""
+_HARMLESS_IF_NOTHING_WRITTEN = (KeepbookError, GeneratorExit)
+"""After these the block may go on, if the operation had written nothing: a refusal, and a generator that its caller
+closed early. Any other error, such as that of a signal handler, may come from the middle of a step."""
 
 
 class WatchedEngine(Protocol):
-    """What an engine knows of the statements that ran on a connection."""
+    """What this module asks of a database engine."""
 
     driver_error: type[Exception]
     waits_for: WaitsFor
@@ -37,7 +38,7 @@ class WatchedEngine(Protocol):
         """Whether its transaction is open, and no statement failed in it."""
 
     def move_savepoint(self, conn: Connection, statement: str) -> None:
-        """Make a savepoint, release it or roll back to it. What failed since then is gone with it."""
+        """Make a savepoint, release it or roll back to it. Rolling back makes the transaction sound again."""
 
 
 class OpenBlock(Protocol):
@@ -53,7 +54,7 @@ class OpenBlock(Protocol):
 
 
 def refuse_failed(engine: WatchedEngine, block: OpenBlock) -> None:
-    """Refuse to go on in a block that is spoiled, or to keep it."""
+    """Raise `Conflict` if the block is spoiled: nothing more is done in it, and it is not committed."""
     if block.failed is None and not engine.is_sound(block.conn):
         block.failed = "a statement failed"
     if block.failed is not None:
@@ -62,27 +63,29 @@ def refuse_failed(engine: WatchedEngine, block: OpenBlock) -> None:
 
 @signal_safe
 def operation(engine: WatchedEngine, block: OpenBlock) -> Iterator[None]:
-    """One operation inside the block: it is done, it has left nothing, or the block is spoiled."""
+    """A context for one operation inside the block. If it raises, the block is spoiled, unless it had written
+    nothing."""
     refuse_failed(engine, block)
     before = engine.changes(block.conn)
     try:
         yield
     except BaseException as error:
-        # Spoiled first and cleared then, so that a second signal right here clears nothing.
-        earlier, block.failed = block.failed, block.failed or _in_words(error)
+        # First spoil the block, then clear it: if a second signal raises in between, it stays spoiled.
+        earlier = block.failed
+        block.failed = earlier or _in_words(error)
         wrote_nothing = engine.is_sound(block.conn) and engine.changes(block.conn) == before
-        if wrote_nothing and isinstance(error, _MAY_LEAVE_NOTHING):
+        if wrote_nothing and isinstance(error, _HARMLESS_IF_NOTHING_WRITTEN):
             block.failed = earlier
         raise
 
 
 @signal_safe
 def savepoint(engine: WatchedEngine, block: OpenBlock) -> Iterator[None]:
-    """A block inside the block. Raised through, it leaves nothing, and the outer one goes on."""
+    """A context for a block inside the block. An error that leaves it rolls it back; the outer block goes on."""
     refuse_failed(engine, block)
     state = block.state()
     block.savepoints += 1
-    name = f"keepbook_{block.savepoints}"  # never one that was there before: a signal may have left that one open
+    name = f"keepbook_{block.savepoints}"  # always a new name: a signal may have left an earlier savepoint open
     engine.move_savepoint(block.conn, f"SAVEPOINT {name}")
     try:
         yield
@@ -90,7 +93,7 @@ def savepoint(engine: WatchedEngine, block: OpenBlock) -> Iterator[None]:
         engine.move_savepoint(block.conn, f"RELEASE SAVEPOINT {name}")
     except BaseException as error:
         block.failed = _in_words(error)
-        with suppress(engine.driver_error):  # it cannot be rolled back alone: then the outer one stays spoiled
+        with suppress(engine.driver_error):  # if it cannot be rolled back alone, the outer block stays spoiled
             engine.move_savepoint(block.conn, f"ROLLBACK TO SAVEPOINT {name}")
             block.restore(state)
             block.failed = None
@@ -113,12 +116,12 @@ def _in_words(error: BaseException) -> str:
 
 class Translator(Protocol):
     def raise_translated(self, error: BaseException) -> None:
-        """Raise what an error means in its place, if this is known."""
+        """Raise the error of `keepbook.errors` that this one means, if there is one."""
 
 
 class ErrorTranslation:
-    """A block out of which errors of the database come as Keepbook's. Every operation goes through it, so it is no
-    generator and one object serves all of a database, which it does not keep alive."""
+    """A context that turns errors of the database into Keepbook's. Every operation enters it, so it is a class, which
+    is quicker than a generator, and one instance serves a whole database; it holds that database weakly."""
 
     __slots__ = ("_translator",)
 

@@ -1,12 +1,12 @@
-"""Contexts that a signal cannot leave open.
+"""Context managers that a signal cannot leave open.
 
-A signal handler may raise between any two steps: when a context was entered and its `with` does not know yet, or when
-the `with` has ended and nothing was done about it yet. One of `contextlib`'s stays open then, for as long as somebody
-keeps the error: with its lock, and with a transaction into which the same thread writes what nobody will find.
+A signal handler may raise between any two steps: after a context was entered but before its `with` knows, or after the
+`with` has ended but before the context was left. A context manager made by `contextlib` then stays open as long as
+somebody keeps the error, with its lock, and with a transaction into which the same thread goes on writing.
 
-So what was entered is left at once where its `with` does not come to know of it. And only the `with` itself holds a
-context, not the frame that is to leave it, which an error keeps: where that is interrupted before it begins, nobody
-holds the generator any more, and it ends.
+Two things prevent this. If entering is interrupted, the generator is closed at once. And only the `with` statement
+refers to the context, not the call that leaves it, whose frame the error would keep: if that call is interrupted before
+it begins, nothing refers to the generator any more, and Python closes it.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -23,22 +23,23 @@ Traceback = TracebackType | None
 
 
 class _Exit:
-    """What `with` looks up before it enters a context, and calls at its end."""
+    """The `__exit__` of a context: `with` looks it up before it enters, and calls it at the end. It refers to the
+    context weakly, but for an attribute that goes with the `with` statement."""
 
     def __get__(self, context: "_SafeContext[Any] | None", _: type | None = None) -> Any:
         if context is None:
             return self
         leave = partial(_leave, ref(context))
-        leave.context = context  # type: ignore[attr-defined]  # held by whoever holds this
+        leave.context = context  # type: ignore[attr-defined]  # the `with` statement keeps it alive by this
         return leave
 
     def __call__(self, context: "_SafeContext[Any]", kind: Kind, error: BaseException | None, at: Traceback) -> None:
-        """As `contextlib.ExitStack` does it."""
+        """`contextlib.ExitStack` calls it in this way."""
         _leave(ref(context), kind, error, at)
 
 
 class _SafeContext(Generic[Entered]):
-    """What a generator does before and after its `yield`. It passes every error on."""
+    """Runs a generator up to its `yield` on entering, and to its end on leaving. It never swallows an error."""
 
     __slots__ = ("__weakref__", "steps")
 
@@ -49,16 +50,16 @@ class _SafeContext(Generic[Entered]):
         try:
             entered = next(self.steps)
         except BaseException:
-            self.steps.close()  # it has ended by itself, or stands at its `yield`
+            self.steps.close()  # does nothing if the generator has ended, and else leaves it at its `yield`
             raise
-        return entered  # no call from here to the `with`: no handler runs
+        return entered  # from here until the `with` has it there is no call, so no signal handler runs
 
     __exit__ = _Exit()
 
 
 def _leave(held: "ref[_SafeContext[Any]]", _: Kind, error: BaseException | None, at: Traceback) -> None:
     context = held()
-    assert context is not None  # its `with` holds it
+    assert context is not None  # its `with` keeps it alive
     try:
         _end(context.steps, error, at)
     finally:
@@ -81,12 +82,12 @@ def _end(steps: Generator[Any, None, None], error: BaseException | None, at: Tra
 
 
 def _stands_for(raised: BaseException, error: BaseException) -> bool:
-    """A generator may not raise a `StopIteration` itself."""
+    """Whether Python raised this in place of the error: a generator may not raise a `StopIteration`."""
     return isinstance(error, StopIteration) and raised.__cause__ is error
 
 
 def signal_safe(function: Callable[Given, Iterator[Entered]]) -> Callable[Given, AbstractContextManager[Entered, None]]:
-    """A generator that yields once, as a context: `contextlib.contextmanager` for what holds a lock."""
+    """A decorator like `contextlib.contextmanager`, for a context that a signal must not leave open."""
 
     @wraps(function)
     def make(*given: Given.args, **named: Given.kwargs) -> AbstractContextManager[Entered, None]:

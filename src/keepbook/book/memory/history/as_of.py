@@ -24,13 +24,14 @@ from keepbook.storage.tables.ledger import ledger
 from keepbook.storage.tables.memory import injected, memories, versions
 
 AT_LEAST = 20
-"""So many more than a page are looked at: some of them were forgotten by then, or did not hold."""
+"""How many more memories than a page needs are read at a time, since some had been forgotten or did not hold then."""
 ColumnCondition = Callable[[Column[Any]], ColumnElement[bool]]
-"""Of which memories: said of the column that names them."""
+"""Makes the condition that limits a query to some memories, given the column that names a memory."""
 
 
 class Cut(NamedTuple):
-    """How much of the book is known: everything up to an instant, or what an injection knew."""
+    """How much of the book is known: everything up to an instant, or what an injection knew. `by` names which, `values`
+    are its parameters."""
 
     by: str
     values: Mapping[str, Any]
@@ -42,7 +43,8 @@ def by_instant(known: str) -> Cut:
 
 
 def before_injection(seq: int, nth: int) -> Cut:
-    """What an injection knew: counted in entries and injections, so that clocks may stand still or jump."""
+    """What an injection knew, given as numbers of the last entry and of the injection; clocks may stand still or
+    jump."""
     return Cut("injection", {"seq": seq, "nth": nth})
 
 
@@ -108,7 +110,7 @@ def as_of(
 
 
 def _stretches(tx: Tx, known: str, limit: int | None, cursor: str | None) -> Iterator[Sequence[str] | None]:
-    """The ids of what was made by then, in order and some at a time; None: all of it at once."""
+    """The ids of the memories made by then, in order of creation, some at a time. A single None stands for all."""
     if limit is None and cursor is None:
         yield None
         return
@@ -158,7 +160,7 @@ def block_entry(id: str, state: State, version: Any, last_injected: str | None, 
 
 @cache
 def _queries(by: str) -> Mapping[str, tuple[PreparedStatement, PreparedForIds]]:
-    """The three questions, of all memories and of some, for either way to say what is known."""
+    """The three queries for what was known, each for all memories and for some. `by` is that of a `Cut`."""
     entries, said, shown = {
         "instant": (
             ledger.c.at <= bindparam("known"), versions.c.recorded_at <= bindparam("known"),
@@ -171,7 +173,7 @@ def _queries(by: str) -> Mapping[str, tuple[PreparedStatement, PreparedForIds]]:
     }[by]  # fmt: skip
 
     def both(question: Callable[[ColumnCondition], Select[Any]]) -> tuple[PreparedStatement, PreparedForIds]:
-        # An entry may be about no memory. Said of some ids as well, it would lead SQLite past the index.
+        # Entries may have no memory. This is not asked beside a list of ids, or SQLite would not use the index.
         return PreparedStatement(
             question(lambda column: column.isnot(None) if column.nullable else true())
         ), PreparedForIds(lambda ids: question(lambda column: column.in_(ids)))
@@ -197,7 +199,7 @@ _CREATED = PreparedStatement(
 
 
 def _states(known: ColumnElement[bool], some: ColumnCondition) -> Select[Any]:
-    """Each memory's state after the last entry about it by then. Purged ones have none left."""
+    """The query for each memory's state after the last entry about it by then. Purged memories have none."""
     about = (ledger.c.link_id.is_(None), some(ledger.c.memory_id))
     mine = ledger.c.owner == bindparam("owner")
     last = select(func.max(ledger.c.seq)).where(mine, known, *about).group_by(ledger.c.memory_id)
@@ -210,7 +212,8 @@ def _versions(known: ColumnElement[bool], some: ColumnCondition) -> Select[Any]:
 
 
 def _references(known: ColumnElement[bool], some: ColumnCondition) -> Select[Any]:
-    """How often each was injected by then; and of the last time, by number, when that was and what it knew."""
+    """The query for how often each memory was injected by then, and for the last of these injections: when it was, and
+    up to which time of the ledger it knew."""
     mine = injected.c.owner == bindparam("owner")
     last = (
         select(injected.c.memory_id, func.count().label("count"), func.max(injected.c.nth).label("nth"))

@@ -41,13 +41,13 @@ class Standing:
     at: str
     until: str
     active: Numbers
-    """How many there are, whether they hold or not."""
+    """How many active memories there are by scope and category, whether they hold or not."""
     gone: Mapping[str, str | None]
-    """The ids of those of which nothing holds, each with its scope."""
+    """The ids and scopes of active memories of which no version holds now."""
     instead: Mapping[str, str | None]
-    """The same for those of which an earlier version holds."""
+    """The ids and scopes of those of which not the newest version holds, but an earlier one."""
     persons: frozenset[str] | None
-    """The ids of what is the person's, where that is little."""
+    """The ids of the memories that are the person's word, if they are few; else None."""
 
     def count(self, scope: str | None) -> int:
         """How many hold in this scope."""
@@ -97,7 +97,7 @@ def _counted(tx: Tx, now: str) -> Standing:
 
 
 def _counted_on(tx: Tx, known: Standing, now: str) -> Standing | None:
-    """The same after what was written since; None where that cannot be told."""
+    """The same, brought up to date with the entries written since; None if that is not possible."""
     rows = entries_since(tx, known.seq, known.hash)
     if rows is None:
         return None
@@ -116,8 +116,8 @@ def _counted_on(tx: Tx, known: Standing, now: str) -> Standing | None:
 
 
 def entries_since(tx: Tx, seq: int, hash: str) -> list[Any] | None:
-    """The entry with this number and hash, and those behind it; None where they are many, it is no more there, or one
-    of them purged something, so that nothing says what it was."""
+    """The entry with this number and hash, and all later ones. None if these are too many, if that entry no longer
+    exists, or if one of them purged a memory, so that nothing says what it was."""
     rows = _SINCE.tuples(tx.conn, {"owner": tx.owner, "seq": seq, "most": MOST_CHANGES + 1})
     if not rows or rows[0][:2] != (seq, hash) or len(rows) > MOST_CHANGES:
         return None
@@ -128,7 +128,7 @@ def entries_since(tx: Tx, seq: int, hash: str) -> list[Any] | None:
 
 
 def _with_changed(tx: Tx, known: Standing, ids: Sequence[str], now: str) -> Standing:
-    """With these memories looked at again."""
+    """The same, with what it says of these memories read again."""
     mine, changed = {"owner": tx.owner}, set(ids)
     gone, instead, until = _lapsed(tx, _TIMED_THESE.tuples(tx.conn, ids, mine), now)
     persons = known.persons
@@ -144,13 +144,13 @@ def _with_changed(tx: Tx, known: Standing, ids: Sequence[str], now: str) -> Stan
 
 
 def _moved(active: Numbers, entries: Iterable[Sequence[Any]]) -> Numbers:
-    """The numbers after these entries, each of which says what it changed."""
+    """The numbers of active memories after these entries."""
     moved = dict(active)
     for *_, before, after in entries:
-        for told, step in ((before, -1), (after, 1)):
+        for stored, step in ((before, -1), (after, 1)):
             state = None
-            if told is not None:
-                state = stored_json.load_json(told)
+            if stored is not None:
+                state = stored_json.load_json(stored)
             if state is not None and state["archived_at"] is None and state["trashed_at"] is None:
                 place = state["scope"], state["category"]
                 moved[place] = moved.get(place, 0) + step
@@ -160,8 +160,8 @@ def _moved(active: Numbers, entries: Iterable[Sequence[Any]]) -> Numbers:
 def _lapsed(
     tx: Tx, timed: Iterable[Sequence[Any]], now: str
 ) -> tuple[dict[str, str | None], dict[str, str | None], str]:
-    """Of memories with a time: those of which nothing holds, those of which an earlier version does, and until when
-    that is so."""
+    """For memories whose newest version has a beginning or an end: those of which no version holds now, those of which
+    an earlier one does (both by id, with their scope), and until when this answer is right."""
     gone: dict[str, str | None] = {}
     bounds = [NEVER]
     for id, scope, since, until in timed:
@@ -198,7 +198,7 @@ IS_PERSONS = or_(
         memories.c.confidence == "asserted",
     ),
 )
-"""A condition: what `block.py` takes for the person's word, or quotes them."""
+"""A condition for the memories that `block.is_persons_line` takes for the person's own."""
 _LAST = PreparedStatement(
     select(ledger.c.seq, ledger.c.hash)
     .where(ledger.c.owner == bindparam("owner"))

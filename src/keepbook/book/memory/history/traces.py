@@ -62,17 +62,18 @@ class MemoryState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BookState:
-    """A book at a pair of instants (known, valid). `signs` has a fingerprint of each memory that was active, oldest
-    first; two fingerprints differ if the memory said something else. The first memories are there in full, and the
-    block that a chat started at that time would have been given."""
+    """A book at a pair of instants (known, valid)."""
 
     signs: Mapping[str, int]
+    """A fingerprint of each memory that was active, oldest first. It changes when the memory says something else."""
     first: Sequence[MemoryState]
+    """The oldest of these memories, with their words."""
     rendered: ComposedBlock
+    """The block that a chat beginning then would have been given."""
 
 
 class _KnownState(NamedTuple):
-    """What of a past is worked out once: no text is held for it."""
+    """The part of a `BookState` that is cached; it has no texts."""
 
     signs: Mapping[str, int]
     shown: tuple[str, ...]
@@ -106,25 +107,27 @@ def book_state(book: OpenBook, known: str | None = None, valid: str | None = Non
         kept = _known_state(tx, preset, now, known, valid)
         at, true_at = instant(known, field="known") or now, instant(valid, field="valid") or now
         first = list(islice(kept.signs, FIRST))
-        told_of = {each.id: each for each in _active_then(tx, at, true_at, sorted({*first, *kept.shown}))}
+        by_id = {each.id: each for each in _active_then(tx, at, true_at, sorted({*first, *kept.shown}))}
         return BookState(
             kept.signs,
             [
                 MemoryState(each.id, shown_text(each.version), each.guess, each.version.recorded_at)
-                for each in (told_of[id] for id in first)
+                for each in (by_id[id] for id in first)
             ],
-            render_again(_entries([told_of[id] for id in kept.shown]), preset, kept.many),
+            render_again(_entries([by_id[id] for id in kept.shown]), preset, kept.many),
         )
 
 
 def _known_state(tx: Tx, preset: Preset, now: str, known: str | None, valid: str | None) -> _KnownState:
-    """What is cached of these instants. It stays valid while the ledger's last hash and the last injection are
-    unchanged; for the present it is renewed once a minute."""
+    """The cached part of the state at these instants. It stays valid while the ledger's last hash and the last
+    injection are unchanged; for the present it is renewed once a minute."""
     at, true_at = instant(known, field="known") or now, instant(valid, field="valid") or now
-    told = (known and at) or now[:16], (valid and true_at) or now[:16]
+    minute = now[:16]
+    asked = (known and at) or minute, (valid and true_at) or minute
     last = tx.conn.execute(select(func.max(injected.c.nth)).where(injected.c.owner == tx.owner)).scalar()
-    key = (tx.owner, newest(tx).hash, last, preset, *told)
-    if (kept := _PASTS.get(key)) is None:
+    key = (tx.owner, newest(tx).hash, last, preset, *asked)
+    kept = _PASTS.get(key)
+    if kept is None:
         stood = _active_then(tx, at, true_at)
         entries = _entries(stood)
         in_block = render(entries, preset, true_at).shown
@@ -153,13 +156,14 @@ def states_of(book: OpenBook, ids: Sequence[str], at: datetime | None = None) ->
 
 
 def _active_then(tx: Tx, known: str, valid: str, only: Sequence[str] | None = None) -> list[as_of.PastMemory]:
-    """What stood then, but for what is set apart: Memory does not list it either."""
+    """The memories that were active then, without those whose scope is set apart, which the page Memory does not list
+    either."""
     found = as_of.past_memories(tx, as_of.by_instant(known), valid, only)
     return [each for each in found if each.state.name == "active" and fits_scope(each.state.scope, EVERY_SCOPE)]
 
 
 def _entries(stood: Sequence[as_of.PastMemory]) -> list[BlockEntry]:
-    """What a block that has no scope chooses from."""
+    """The entries that a block without a scope is chosen from."""
     return [
         as_of.block_entry(each.id, each.state, each.version, each.references[1], each.injection_knew)
         for each in stood
@@ -199,7 +203,7 @@ def sessions_that_saw(book: OpenBook, memory_id: str) -> Sequence[Sighting]:
 
 
 def chats_named(book: OpenBook, ids: Iterable[str]) -> dict[str, ChatName]:
-    """Those of these chats that are still stored, also in the trash."""
+    """The names of those of these chats that are still stored, by id; chats in the trash are among them."""
     wanted = sorted(set(ids))
     found: dict[str, ChatName] = {}
     with book.reading() as (tx, _, _):

@@ -1,7 +1,7 @@
-"""The person's own words behind a line: the turns it was made of, with what was kept of each marked.
+"""The person's own words behind a line: the turns it was made of, with the letters that were kept marked.
 
-A quotation names its letters; of a line that somebody else worded, only the turns are known, and shown whole. Turns of
-a chat that is not stored any more are left out.
+A quotation names the letters it was made of. If somebody else worded the line, only its turns are known, and no letters
+are marked. Turns of a chat that is no longer stored are left out.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,9 +17,9 @@ from keepbook.storage.prepared_statement import PreparedForKeys
 from keepbook.storage.tables.chats import messages
 
 MOST_TURNS = 3
-"""Of so many turns, the newest, the words are shown."""
+"""How many turns of a line are shown: the newest."""
 AROUND = 160
-"""So many letters of a turn stand on both sides of what was kept."""
+"""How many letters of a turn are shown on each side of those that were kept."""
 
 
 class SaidLine(Protocol):
@@ -61,15 +61,14 @@ def verbatim_turns(memory: SaidLine) -> list[int]:
 
 
 def cut_around(text: str, spans: Iterable[Span]) -> list[WordPiece]:
-    """A turn in pieces; of a long one what stands around the letters that were kept."""
+    """A turn in pieces, with those marked that were kept. A long turn is cut to the letters around them, or if there
+    are none, to its beginning."""
     kept = sorted((span.start, span.end) for span in spans)
     if kept:
         first = _blank_near(text, kept[0][0] - AROUND)
-    else:
-        first = 0
-    if kept:
         last = _blank_near(text, kept[-1][1] + AROUND)
     else:
+        first = 0
         last = _blank_near(text, 2 * AROUND)
     if first:
         pieces = [WordPiece("… ", kept=False)]
@@ -85,7 +84,7 @@ def cut_around(text: str, spans: Iterable[Span]) -> list[WordPiece]:
 
 
 def _blank_near(text: str, place: int) -> int:
-    """The next place that cuts no word, from here on; the ends of the text are such."""
+    """The next place from here on at which no word is cut: a space, or an end of the text."""
     if place <= 0:
         return 0
     found = text.find(" ", place)

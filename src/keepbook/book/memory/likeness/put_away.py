@@ -1,8 +1,8 @@
 """What the person put away stays away: an agent that saves the same words again leaves a proposal.
 
-A memory that is forgotten or deleted keeps one key in the index (`word_index.put_away_key`), so that the same words are
-known again by look-up, in whatever field of a line, note, name or title they stand: as all of it, as a sentence of it
-or between other marks. Only agents are asked; the person may say anything again. What was erased left no key.
+A memory that is forgotten or deleted keeps one key in the index (`word_index.put_away_key`). By it the same words are
+recognised in any field of a line, note, name or title: as the whole text, as one sentence of it, or as a part between
+punctuation marks. This applies to agents alone; the person may say anything again. Erased memories leave no key.
 """
 
 from functools import lru_cache
@@ -22,7 +22,7 @@ from keepbook.storage.prepared_statement import PreparedForIds
 from keepbook.storage.tables.memory import likeness
 
 PARTS, SHORTEST = 4, 4
-"""So many parts in a row are looked at together; shorter than this no line is."""
+"""How many parts in a row are tried together, and how many letters a line has at least."""
 _BETWEEN_PARTS = regex(r"[,;:!?]\s|[()\[\]\"“”„«»|•—–\n]|\s-\s")
 
 
@@ -31,10 +31,11 @@ _BETWEEN_PARTS = regex(r"[,;:!?]\s|[()\[\]\"“”„«»|•—–\n]|\s-\s")
 
 @lru_cache(maxsize=8)
 def put_away_keys(text: str) -> tuple[str, ...]:
-    """The keys of a text, of its sentences and of what stands between marks: of a few of these in a row, too."""
-    if text.replace(" ", "").isalnum():  # one sentence, and most lines are
+    """The keys of a text, and of its parts: sentences and what stands between punctuation marks, one part by itself or
+    several in a row."""
+    if text.replace(" ", "").isalnum():  # one part, as most lines are
         return tuple(dict.fromkeys(map(put_away_key, (text, *undisguised(as_latin(text))))))
-    from keepbook.book.text.sentences import sentences  # of one that is plain it is not asked
+    from keepbook.book.text.sentences import sentences  # imported here, as most lines do not need it
 
     cuts = [end for _, end in sentences(text)] + [found.end() for found in _BETWEEN_PARTS.finditer(text)]
     edges = sorted({0, *cuts, len(text)})
@@ -49,8 +50,9 @@ def put_away_keys(text: str) -> tuple[str, ...]:
 
 
 def refuse_words(tx: Tx, origin: Origin, told: Told, wanted: dict[str, Any] | None = None) -> None:
-    """Refuse words that are not this writer's to bring into the book: of a topic that the person wants never kept, for
-    anybody but them; what they put away, for an agent. Of the latter `wanted` is left as a proposal."""
+    """Refuse words that this writer may not bring into the book. Nobody but the person may write about a topic that
+    they want never to be kept, and no agent may write what they put away; in that case `wanted` is left as a
+    proposal."""
     if origin.actor != "person":
         refuse_topics(tx, told)
     refuse_forgotten(tx, origin, told, wanted)

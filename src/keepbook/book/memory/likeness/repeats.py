@@ -24,8 +24,8 @@ MERGED = (*BESIDE_THE_LINE, "valid_from", "valid_until")
 
 
 def adopts(change: Change, text: VersionText) -> bool:
-    """Whether a repetition makes the memory the speaker's own word. An agent makes nothing its own that was read from
-    what the person said; the person, what an agent had saved."""
+    """Whether a repetition makes the memory the speaker's own word. A person takes over what an agent had saved; an
+    agent never takes over what was read from the person's chats."""
     row, source = change.row, text.source
     if change.origin.is_agent and row.source == "extracted":
         return False
@@ -56,7 +56,8 @@ def merge_metadata(old: str | None, new: str | None) -> str | None:
 
 
 def merge_words(row: Any, text: VersionText) -> dict[str, Any]:
-    """What stands beside the line itself, of both: bodies, labels; of the others the new one, where there is one."""
+    """The fields beside the line itself. Bodies and labels of both are merged; of the other fields the new value is
+    taken, if there is one."""
     merge = {"body": merge_bodies, "metadata": merge_metadata, "tags": merge_tags}
     return {name: merge.get(name, _newer)(getattr(row, name), getattr(text, name)) for name in BESIDE_THE_LINE}
 
@@ -66,8 +67,8 @@ def _newer(old: str | None, new: str | None) -> str | None:
 
 
 def merge_beginnings(valid_from: str, recorded_at: str, given: str | None) -> str:
-    """The beginning of a line that was said twice: a given one rather than a default, and the earlier of two given
-    ones."""
+    """When a line that was said twice begins. A beginning that was stated comes before a default one, and the earlier
+    of two that were stated is taken."""
     if given is None:
         return valid_from
     if valid_from == recorded_at:
@@ -76,12 +77,12 @@ def merge_beginnings(valid_from: str, recorded_at: str, given: str | None) -> st
 
 
 def merged_text(change: Change, text: VersionText, given_from: str | None) -> VersionText:
-    """The line with what is new in the repetition. Its words stay, unless they become another's word."""
+    """The line, and what is new in the repetition. Its wording stays, unless the speaker takes it over."""
     row = change.row
     base = VersionText(**{name: getattr(row, name) for name in TEXT_FIELDS})
     if adopts(change, text):
         base = text
-        if row.quoted and not text.quoted:  # who repeats what was quoted of them leaves the quotation
+        if row.quoted and not text.quoted:  # repeating what was quoted leaves the quotation as it was
             base = quoting(replace(text, content=row.content), row)
     elif row.source == text.source == "extracted":
         base = replace(base, score=max(row.score, text.score), made_by=text.made_by)
@@ -91,19 +92,19 @@ def merged_text(change: Change, text: VersionText, given_from: str | None) -> Ve
         valid_from=merge_beginnings(row.valid_from, row.recorded_at, given_from),
         valid_until=text.valid_until or row.valid_until,
         restored_from=None,
-        correction=1,  # on the world's clock it is one line, not two
+        correction=1,  # so that for the world's clock this replaces the version before
     )
 
 
 def is_same_saying(change: Change, text: VersionText) -> bool:
-    """Whether the turn that the line was made of is written once more: then nothing was repeated."""
+    """Whether the text comes from the same turns as the line, so that nobody has repeated anything."""
     if text.thread_id is None or text.turn_ids == "[]":
         return False
     return bool(text.thread_id == change.row.thread_id and text.turn_ids == change.row.turn_ids)
 
 
 def may_reword(change: Change, source: str) -> bool:
-    """Whether the one who repeats a line could also change it."""
+    """Whether the writer who repeats a line may also change it."""
     try:
         change.refuse_overruling(source)
         change.refuse_over_person()
@@ -159,14 +160,14 @@ def confirm_repeat(
 
 
 def by_person(change: Change) -> bool:
-    """Whether the person says it, or a tool that carries out their own turn."""
+    """Whether the person says it, themselves or by a tool that carries out what they said."""
     says = change.origin.actor == "person" and change.origin.source != "imported"
     return says or change.origin.for_person
 
 
 def begin_anew(change: Change, text: VersionText, after: State) -> Written | None:
-    """Begin a line that has ended anew, as the same memory. None if the speaker may not touch that line (it is the
-    person's own), or if nothing new is said (an older file)."""
+    """Let a memory that has ended begin again. Returns None if the writer may not change it, since it is the person's
+    own; and leaves it unchanged if it is imported from a file that is older than its end."""
     row = change.row
     if not may_reword(change, text.source):
         return None

@@ -1,7 +1,7 @@
 """Finds memories that a new one may repeat, resemble or contradict.
 
-Only memories that hold count: a line whose end has passed may be said again. There are no embeddings, so that writes
-wait for nothing. The keys of `word_index.likeness_keys` find all of them by look-up alone.
+Only memories that hold count: a line whose end has passed may be said again. They are found by looking up the keys of
+`word_index.likeness_keys`, and not by embeddings, so that writes wait for nothing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ from keepbook.storage.tables.memory import likeness, memories
 
 MOST_SHOWN = 5
 MOST_NEAR = 50
-"""So many lines that may be nearly the same are read: where there are thousands of one kind, a write costs no more."""
+"""How many lines that may be nearly the same are read at most, so that a write costs no more in a large book."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,26 +29,26 @@ class SimilarRows:
     """Rows of active memories, each list oldest first."""
 
     same: Any = None
-    """The one that says the same and holds, in whichever category."""
+    """A memory that says the same and holds, in any category."""
     ended: Any = None
-    """The one that said the same until it ended."""
+    """A memory that says the same and has ended."""
     similar: Sequence[Any] = field(default=())
-    """Of the same category, and nearly the same words or the same subject."""
+    """Memories of the same category that have nearly the same words or the same subject."""
     opposites: Sequence[Any] = field(default=())
-    """The same matter the other way round."""
+    """Memories that say the opposite."""
 
 
 # Rules
 
 
 def has_ended(row: Any, now: str) -> bool:
-    """Whether a memory has ended. What begins later is known already; what has ended is not known any more."""
+    """Whether a memory has ended. One that has not begun yet counts as known."""
     return row.valid_until is not None and row.valid_until <= now
 
 
 def same_subject(content: str, one: str | None, other: str | None) -> bool:
-    """Whether two subjects mean the same for a line. None is the person, unless the words name who it is: "Anna is
-    allergic to nuts" needs no subject, "Is allergic to nuts" does."""
+    """Whether two subjects mean the same for a line. None means the person, unless the line's words have the other
+    subject: "Anna is allergic to nuts" is about Anna with or without a subject."""
     if one is not None and other is not None:
         return fold_text(one) == fold_text(other)
     named = one or other
@@ -68,8 +68,8 @@ def find_alike(
     *,
     apart_from: str | None = None,
 ) -> SimilarRows:
-    """The memories that say the same, nearly the same, or the opposite, except one. Memories of another scope, which
-    other readers never see, do not count."""
+    """The memories that say the same, nearly the same, or the opposite; never the one with the id `apart_from`.
+    Memories of another scope do not count, since the readers of this one never see them."""
     rows = [row for row in _sharing(tx, content, category) if row.scope == scope and row.id != apart_from]
     about = [row for row in rows if same_subject(content, subject, row.subject)]
     holding = [row for row in about if not has_ended(row, now)]
@@ -88,7 +88,7 @@ def find_alike(
 
 
 def is_said(tx: Tx, content: str, scope: str | None) -> bool:
-    """Whether an active memory of this scope has these words, about whomever."""
+    """Whether an active memory of this scope has these words, whatever its subject."""
     wanted = bare_words(content)
     rows = _rows(tx, _ids(tx, likeness_keys(content, None)[-1:]))
     return any(row.scope == scope and bare_words(row.content) == wanted for row in rows)
@@ -99,7 +99,7 @@ def _is_near(row: Any, content: str, category: str | None) -> bool:
 
 
 def _first_saying(rows: Sequence[Any], content: str, category: str | None) -> Any:
-    """Of those that say these words, one of the same category if there is one."""
+    """A row that says exactly these words, preferably of the same category, then the oldest."""
     if not rows:
         return None
     wanted = bare_words(content)
@@ -112,7 +112,8 @@ def _oldest_first(rows: Any) -> Sequence[Any]:
 
 
 def _sharing(tx: Tx, content: str, category: str | None) -> Sequence[Any]:
-    """The active memories that share a key with a line; of more than can be compared, those with the same words."""
+    """The active memories that share a key with a line. If they are too many to compare, those with the same words and
+    the first others."""
     keys = likeness_keys(content, category)
     ids = _ids(tx, keys)
     if len(ids) > MOST_NEAR:
@@ -140,7 +141,8 @@ _THESE = WHOLE.where(memories.c.id.in_(bindparam("ids", expanding=True)), IS_ACT
 
 
 def _by_fours(keys: Sequence[str]) -> Iterator[dict[str, str]]:
-    """The keys as parameters of a statement of fixed length; most texts need one run of it."""
+    """The keys in groups of four, as the parameters of `_KEYED`; a short group repeats its first key. Most texts need
+    one group."""
     for start in range(0, len(keys), 4):
         four = [*keys[start : start + 4], *[keys[start]] * 3][:4]
         yield {f"key{at}": key for at, key in enumerate(four)}

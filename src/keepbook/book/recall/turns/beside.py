@@ -1,4 +1,4 @@
-"""What stands beside a hit of a chat: what was said around it, where that is asked for."""
+"""Adds to the hits of a chat the turns before and after them, if these are asked for."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,21 +11,21 @@ from keepbook.book.recall.turns.selection import dropped_last
 from keepbook.storage.database import Tx
 
 LINE = 50
-"""So many letters the place of a passage takes, as a model is shown it."""
+"""How many letters a model is shown of a passage's place: its chat, turn and time."""
 BESIDE = 400
-"""So many letters are shown of a turn that stands beside a hit."""
+"""How many letters of a turn beside a hit are shown."""
 
 
 # Rules
 
 
 def size_of(hit: ChatHit) -> int:
-    """The letters a hit takes with everything beside it."""
+    """How many letters a hit takes, together with the turns beside it."""
     return sum(len(one.text) + LINE for one in (hit, *hit.around))
 
 
 def within_room(hits: Sequence[ChatHit], room: int) -> list[ChatHit]:
-    """The hits that there is room for together with what stands beside them; the first always."""
+    """The hits that fit into the room together with the turns beside them; always at least one."""
     kept = list(hits)
     taken = sum(map(size_of, kept))
     while len(kept) > 1 and taken > room:

@@ -1,4 +1,5 @@
-"""Words of a question about chats and of its results: whom it names, how they would say it, the snippet shown."""
+"""Works on the words of a question about chats: whom it names, the question in that speaker's words, the snippet that
+is shown of a result."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -8,7 +9,7 @@ from keepbook.patterns import regex, words_regex
 
 
 def speaker_names(question: str) -> list[str]:
-    """The words by which a question may name a speaker; in a book of one user, "I" and "the user" are one."""
+    """The words of a question that may name a speaker. If it says "I" or "my", that is the user."""
     words = tokens(question)
     if _IT_SAID.search(question.lower()):
         words.append("assistant")
@@ -18,7 +19,7 @@ def speaker_names(question: str) -> list[str]:
 
 
 _USER = frozenset({"i", "my", "me", "mine", "myself", "user", "we", "our"})
-# What the assistant said, in a question to it; "could you" and "your" alone only say to whom the question is put.
+# Matches a question about what the assistant said. "Could you" and "your" alone only address it.
 _IT_SAID = regex(
     r"""\b(?: assistant | (?:did|had|have)[ ]you(?![ ](?:know|remember|recall))
   | you[ ](?:(?:had|have|just|once|already|also|earlier|previously)[ ])?
@@ -31,7 +32,7 @@ _IT_SAID = regex(
 
 
 def in_first_person(question: str, names: Collection[str]) -> str:
-    """The question as the named speaker would ask it: what people say of themselves has no name in it."""
+    """The question with the speaker's name replaced by "I" or "my", as people speak of themselves."""
     for name in names:
         said = rf"(?:the )?{re.escape(name)}"
         question = words_regex(rf"\b{said}(?:'s|’s)", re.IGNORECASE).sub("my", question)
@@ -48,9 +49,9 @@ _THANKS = word_set("""
     true try ty understood useful very welcome well wonderful works worries wow wowza yay yeah yep yes yup
     danke gracias merci takk
 """)
-"""Words of which a turn may be made that only takes note of what was said."""
+"""A turn of nothing but these words and stop words only takes note of what was said."""
 NOTING = 14
-"""A turn of more words does more than take note."""
+"""A turn of more words than this does more than take note."""
 
 
 def is_acknowledgement(text: str) -> bool:

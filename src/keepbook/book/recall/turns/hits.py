@@ -1,4 +1,4 @@
-"""What recall of chats brings: passages of turns, with where each stands, why it answers and what belongs beside it."""
+"""The results of recall in chats: passages of turns, each with its place, its reasons and the turns around it."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ class SaidPassage:
     """How many letters the whole turn has."""
     at: datetime
     recorded_by: str | None = None
-    """Who recorded it, where the person did not say it at a door of ours and it was not answered here."""
+    """Who recorded it; None if it was said or answered in one of our own chats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class ChatHit(SaidPassage):
     relevance: float
     reasons: tuple[str, ...]
     around: tuple[SaidPassage, ...] = ()
-    """What was said beside it, if that was asked for, in order."""
+    """The turns before and after it, in order, if they were asked for."""
 
 
 # Rules
@@ -62,7 +62,7 @@ def passage_fields(row: Any, passage: Stretch) -> dict[str, Any]:
 
 
 def turn_rows(tx: Tx, keys: Iterable[TurnPlace]) -> dict[TurnPlace, Any]:
-    """What was said at these turns, where the chat is not in the trash."""
+    """The rows of these turns, with title and session of their chat; chats in the trash are left out."""
     listed = sorted(keys)
     rows = {}
     for start in range(0, len(listed), 400):

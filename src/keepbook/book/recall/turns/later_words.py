@@ -1,8 +1,9 @@
-"""What the same speaker said later in the rare words of a hit: where something changed, it may name nothing of the
-question. "Who is my dentist?" finds "My dentist is Dr Halvorsen", and by that name "Dr Halvorsen retired".
+"""Sentences that the same speaker said after a hit and that share its rare words. They may tell what has changed since,
+and share no word with the question: "Who is my dentist?" finds "My dentist is Dr Halvorsen", and by that name "Dr
+Halvorsen retired".
 
-Of each of the first hits the sentence that answers is taken, and the later sentence that shares most of its rare words.
-Whether that one changes anything is for the reader to judge.
+For each of the first hits, the sentence that answers best is picked, then the later sentence that shares most of its
+rare words. Whether the later one changes anything is for the reader to judge.
 """
 
 from collections.abc import Collection, Sequence
@@ -18,27 +19,31 @@ from keepbook.book.text.words import STOP_WORDS, stem, tokens
 from keepbook.storage.database import Tx
 
 FIRST = 2
-"""So many of the person's first hits are followed: more take more places than they fill well."""
-ENOUGH = 12
-"""Where fewer are asked for, none makes way."""
+"""How many of the person's hits are followed, from the best. Following more crowded out better hits."""
+MAKES_WAY_FROM = 12
+"""If fewer hits than this are asked for, later sentences fill free places only; else they replace the last hits."""
 RARE, RARE_SHARE = 12, 50
-"""A word is rare that so many turns say at most, or one of so many turns."""
+"""A word is rare if at most 12 turns, or at most one turn in 50, have it; whichever is more."""
 WORDS = 8
-"""So many rare words of a sentence are looked up, the rarest."""
+"""How many rare words of a sentence are looked up: the rarest."""
 READ = 24
-"""So many turns are read for a hit: those that share the most."""
+"""How many turns are read for one hit: those that share the most."""
 LEAST = 0.3
-"""What shares less of the rare words, by their worth, speaks of something else."""
+"""The share of the rare words, weighted by their rarity, that a later sentence must have. One with less speaks of
+something else."""
 SHOWN = 300
-"""So many letters are shown, from the sentence on."""
+"""How many letters are shown, from the beginning of the sentence."""
 
 
 class LaterSentence(NamedTuple):
-    """A sentence said later, where it stands, and what it shares."""
+    """A sentence said later that shares rare words with a hit."""
 
     row: Any
+    """The turn it stands in."""
     place: Stretch
+    """Where in the turn it stands."""
     worth: float
+    """The summed rarity (idf) of the words it shares."""
     reasons: tuple[str, ...]
 
     @property
@@ -47,17 +52,19 @@ class LaterSentence(NamedTuple):
 
 
 class RareWords(NamedTuple):
-    """The rare words of a sentence that were said again, and what all of its rare words are worth."""
+    """The rare words of a sentence."""
 
     again: list[QueryTerm]
+    """Those that more than one turn has."""
     whole: float
+    """The summed rarity (idf) of all of them."""
 
 
 # Rules
 
 
 def best_sentence(text: str, wanted: Sequence[QueryTerm]) -> tuple[Stretch, float]:
-    """The sentence of a text in which most of the words stand, and what they are worth; the first among equals."""
+    """The sentence of a text that has most of the words, and their worth; the first among equals."""
     parts = [Stretch(start, end) for start, end in sentences(text)] or [Stretch(0, len(text))]
     worth = [words_in(text[part.start : part.end], wanted) for part in parts]
     at = max(range(len(parts)), key=lambda nth: worth[nth])
@@ -76,7 +83,7 @@ def _is_later(row: Any, hit: ChatHit) -> bool:
 
 
 def later_words(tx: Tx, hits: Sequence[ChatHit], wanted: Sequence[QueryTerm]) -> list[LaterSentence]:
-    """For each of the person's first hits what they said later in its words, where that is no hit itself."""
+    """What the person said later in the rare words of their first hits; turns that are hits already are left out."""
     known = {(hit.thread_id, hit.turn) for hit in hits}
     followed = [hit for hit in hits if hit.role == "user"][:FIRST]
     rare = [_rare_words(tx, _answer_of(hit, wanted)) for hit in followed]
@@ -102,12 +109,13 @@ def _rare_words(tx: Tx, text: str) -> RareWords:
     for word in dict.fromkeys(stem(word) for word in tokens(text) if word not in STOP_WORDS):
         count = count_term(tx, word, most + 1)
         if count <= most:
-            found.append((QueryTerm(word, word, 1.0, idf(count, total)), count))
+            found.append((QueryTerm(term=word, asked=word, share=1.0, idf=idf(count, total)), count))
     again = sorted((want for want, count in found if count > 1), key=lambda want: -want.idf)
     return RareWords(again[:WORDS], sum(want.idf for want, _ in found))
 
 
 def _sharing(tx: Tx, words: Sequence[QueryTerm], known: Collection[TurnPlace]) -> list[TurnPlace]:
+    """The turns that share most of the words, without those that are known already."""
     shared: dict[TurnPlace, float] = {}
     for want in words:
         for key in term_places(tx, want.term):
@@ -116,9 +124,10 @@ def _sharing(tx: Tx, words: Sequence[QueryTerm], known: Collection[TurnPlace]) -
 
 
 def _best_later(rows: Sequence[Any], hit: ChatHit, words: RareWords) -> LaterSentence | None:
-    """The sentence that shares most, the newest of equals."""
+    """The sentence that shares most of the words, the newest of equals; None if none shares enough."""
     best: LaterSentence | None = None
-    for row in sorted((row for row in rows if _is_later(row, hit)), key=lambda row: (row.at, row.turn), reverse=True):
+    later = [row for row in rows if _is_later(row, hit)]
+    for row in sorted(later, key=lambda row: (row.at, row.turn), reverse=True):
         place, worth = best_sentence(row.text, words.again)
         if worth >= LEAST * words.whole and (best is None or worth > best.worth):
             shown = Stretch(place.start, min(len(row.text), place.start + SHOWN))

@@ -1,7 +1,7 @@
-"""Questions that ask for an overview: what came when, or how a matter went altogether.
+"""Recognises questions that ask for an overview: what happened when, or how a matter developed.
 
-Many turns answer such a question, each a little. What it is about is what is left without the words that ask for it:
-"List the order in which I brought up my wedding" is about the wedding.
+Many turns answer such a question, each a little. Its matter is found by removing the words that ask: "List the order in
+which I brought up my wedding" is about the wedding.
 """
 
 import re
@@ -33,7 +33,7 @@ _HOW_MANY = regex(
     r"(?:[ ](?:items|things|steps))?",
     re.IGNORECASE,
 )
-"""The end of many such questions: "Mention only five items"."""
+"""Matches the end of many such questions: "Mention only five items"."""
 _ASKING = word_set("""
     across altogether approach aspect aspects beginning bring brings brought chat chats chronological chronologically
     complete comprehensive conversation conversations course covering describe described detail detailed develop
@@ -53,14 +53,14 @@ def asks_for_overview(question: str) -> bool:
 
 
 def usual_order(question: str) -> str:
-    """In which order passages come where nothing else is said."""
+    """The order of passages if the caller names none: by time for an overview, else by relevance."""
     if asks_for_overview(question):
         return "time"
     return "relevance"
 
 
 def matter_of_overview(question: str) -> str:
-    """What an overview is asked of; the question itself where it names nothing else."""
+    """What a question for an overview is about; the whole question if nothing else is left of it."""
     said = _HOW_MANY.sub("", question).split()
     kept = [word for word in said if not _ASKING.intersection(tokens(word))]
     names_something = any(one not in STOP_WORDS for one in tokens(" ".join(kept)))

@@ -1,7 +1,7 @@
-"""Finds the passage of a long turn that answers a question: where its words are and what is meant is said.
+"""Finds the passage of a long turn that answers a question best, by words and by meaning.
 
-A turn is looked at in the passages by which it was embedded. The one that answers best is taken, and grows on the side
-that answers better as long as there is room.
+A turn is split into the passages by which it was embedded. The best one is taken; then the better one of its neighbours
+is added to it, as long as there is room.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,12 +13,14 @@ from keepbook.book.text.words import stem, tokens
 from keepbook.patterns import regex
 
 PASSAGE = 1000
-"""So many letters are shown of a turn at most."""
+"""How many letters of a turn are shown at most."""
 MEANT = 1.0
-"""What a passage's likeness to the question counts against all its words."""
+"""The weight of a passage's likeness to the question against that of all its words."""
 
 
 class Stretch(NamedTuple):
+    """A part of a text: the letters from `start` until before `end`."""
+
     start: int
     end: int
 
@@ -27,7 +29,7 @@ class Stretch(NamedTuple):
 
 
 def find_passage(text: str, most: int, wanted: Sequence[QueryTerm], likeness: Sequence[float] = ()) -> Stretch:
-    """The letters of a text that answer best, at most so many; `likeness` has a number for each of its passages."""
+    """The part of a text that answers best, at most `most` letters long. `likeness` has a number for each passage."""
     if len(text) <= most:
         return Stretch(0, len(text))
     parts = passage_stretches(text)
@@ -64,7 +66,7 @@ def _grown(parts: Sequence[Stretch], worth: Sequence[float], best: int, most: in
 
 
 def words_in(text: str, wanted: Iterable[QueryTerm]) -> float:
-    """What the words of the question that a text says are worth."""
+    """The summed weight of the question's words that a text has."""
     said = set(map(stem, tokens(text)))
     best: dict[str, float] = {}
     for want in wanted:
@@ -77,7 +79,7 @@ _WORD = regex(r"\w+")
 
 
 def _around_words(text: str, part: Stretch, most: int, wanted: Iterable[QueryTerm]) -> Stretch:
-    """Of a passage that is too long itself: around the first word of the question, from a blank to a blank."""
+    """The part of a passage that is too long itself: around the first word of the question, cut at blanks."""
     terms = {want.term for want in wanted}
     spots = (spot.start() for spot in _WORD.finditer(text, part.start, part.end) if _says(spot.group(), terms))
     middle = next(spots, part.start + most // 2)

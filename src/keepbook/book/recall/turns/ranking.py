@@ -1,10 +1,10 @@
 """Ranks the turns of all chats by how well they answer a question: by words, by meaning, by who speaks.
 
-A turn is read in the light of its neighbours, word by word: it has a word itself, or damped from next door, whichever
-is more; so a short answer inherits what the question before it was about, and long turns swamp nothing. Who speaks
-counts too: of the person a question names, what they said themselves is wanted first. Where one person talks with an
-assistant, a question that names nobody is about that person, and how they always want things counts a little more: it
-bears on questions that do not mention it.
+A turn is read together with its neighbours, word by word: for each word it gets its own weight or the reduced weight of
+a neighbour, whichever is greater. So a short answer inherits the words of the question before it, and long turns have
+no advantage. The speaker counts too: if a question names a person, what they said themselves comes first. If one person
+talks with an assistant, a question that names nobody is about that person; then turns in which they say how they always
+want things count a little more, since these matter for questions that do not mention them.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -30,35 +30,37 @@ from keepbook.storage.prepared_statement import PreparedForKeys, PreparedStateme
 from keepbook.storage.tables.chats import messages, threads, turn_terms
 
 COUNTED = 5000
-"""A word is counted no further than this; beyond it it is simply common."""
+"""Occurrences of a word are counted up to this number; a word with more is simply common."""
 POSTINGS = 2000
-"""So many entries of the index choose the candidates, those of the rarest words first."""
+"""How many entries of the index choose the candidates: those of the rarest words first."""
 TOGETHER = 8
-"""So many terms are looked up at once."""
+"""How many terms are looked up in one statement."""
 FINALISTS = 200
-"""So many candidates are looked at closely, with the common words and with who speaks."""
+"""How many candidates are examined closely, with the common words and with who speaks."""
 NEXT_DOOR = (0.6, 0.4)
-"""What a word counts that was said one turn away, and two."""
+"""The weight of a word that was said one turn away, and two turns away."""
 ASKED_BEFORE = 0.2
-"""What it counts more when the turn before was a question: this one may be its answer."""
+"""How much is added to the weight of the turn before if it asked something: this turn may be the answer."""
 NAME_SHARE = 0.5
-"""A name in the question says more about who speaks than about the words they used."""
+"""The weight of a name in the question, which says more about who spoke than about the words they used."""
 SPOKEN = 1.8
-"""How much more a turn counts that is spoken by whom the question names."""
+"""The factor for turns spoken by somebody whom the question names."""
 STANDING = 1.2
-"""How much more one counts in which the user says how they always want things."""
+"""The factor for turns in which the user says how they always want things."""
 SUBSTANCE = 0.25
-"""A turn of n words that say something counts n / (n + this): a greeting answers little."""
+"""A turn with n content words counts n / (n + this): a greeting answers little."""
 
 ALIKE = 0.8
-"""What the likeness of meaning counts against the words, both from 0 to 1."""
+"""The weight of likeness in meaning against that of the words, both scaled to 0…1."""
 LIKE, NOT_ALIKE = 0.3, (0.0, 0.0)
+"""The likeness from which it is shown as a reason; and the values of a turn of which no likeness is known."""
 
 TurnPlace = tuple[str, int]
 
 
 class ChatQuery(NamedTuple):
-    """The terms of a question, and the marks of the speakers it names, or means if it names nobody."""
+    """The terms of a question, and the index marks of the speakers that it names, or that it means if it names nobody.
+    `named` says whether it names any."""
 
     wanted: list[QueryTerm]
     speakers: list[str]
@@ -66,6 +68,7 @@ class ChatQuery(NamedTuple):
 
     @property
     def whole(self) -> float:
+        """The score of a turn that has every word of the question."""
         best: dict[str, float] = {}
         for want in self.wanted:
             best[want.asked] = max(best.get(want.asked, 0.0), want.idf * want.share)
@@ -84,11 +87,14 @@ class RankedTurns:
     own: TermWeights
     """The weight of each term at the turns that say it."""
     values: TermWeights
-    """The same, read in the light of the neighbours."""
+    """The same with the weights that turns get from their neighbours."""
     marks: TermWeights
+    """The turns that have certain marks: who speaks, whether something is asked, how much is said."""
     alike: Mapping[TurnPlace, tuple[float, float]]
+    """The likeness of turns to the question, scaled and unscaled."""
     likeness: Likeness | None
     failure: tuple[str, ...]
+    """The reason to show if the embedder failed."""
 
     def answers_question(self, key: TurnPlace) -> bool:
         """Whether the turn before it asked something."""
@@ -108,7 +114,8 @@ class RankedTurns:
 
 
 def in_context(own: Mapping[TurnPlace, float], asks: Collection[TurnPlace] = ()) -> dict[TurnPlace, float]:
-    """The value of a term at each turn: its own, or a neighbour's, damped, whichever is more."""
+    """The weight of a term at each turn: its own or the reduced one of a neighbour, whichever is greater. `asks` are
+    the turns that ask something."""
     spread = dict(own)
     get = spread.get
     for (thread_id, turn), weight in own.items():
@@ -140,8 +147,10 @@ def _reasons(
             continue
         elif want.typo:
             typos.append(f"“{want.asked}” read as “{want.term}”")
+        elif key in own.get(want.term, {}):
+            said.append(want.term)
         else:
-            (said if key in own.get(want.term, {}) else nearby).append(want.term)
+            nearby.append(want.term)
     listed = (("words", said), ("nearby", nearby), ("day", days), ("said by", [spoken] if spoken else []))
     return (*(f"{what}: {', '.join(found)}" for what, found in listed if found), *typos)
 
@@ -158,8 +167,8 @@ def rank_turns(
     among: Collection[TurnPlace] | None = None,
     alike_from: float = 1.0,
 ) -> RankedTurns:
-    """The turns that may answer a question, at least `most` where there are as many; `among` limits them to these.
-    Where none has a word of it, what is most like it counts from this share of the embedder's floor on."""
+    """The turns that may answer a question, at least `most` if there are as many; all of them of `among`, if given. If
+    none has a word of the question, likeness counts only if some turn has `alike_from` times the embedder's floor."""
     asked = _parse_query(tx, query)
     trashed = trashed_threads(tx)
     own, common = postings(tx, asked.wanted, trashed, among)
@@ -198,24 +207,26 @@ def rank_turns(
     for key in chosen:
         says = marks.get(SAYS, {}).get(key, 0.0)
         score = (scores.get(key, 0.0) / whole if whole else 0.0) + ALIKE * alike.get(key, NOT_ALIKE)[0]
-        score *= (says / (says + SUBSTANCE)) / (1.0 + ALIKE if alike else 1.0)
-        if asked.speakers:
-            score *= 1.0 if _speaker(key, asked, marks) else 1.0 / SPOKEN
-        else:
-            score *= 1.0
-        score *= STANDING if key in stands else 1.0
+        substance = says / (says + SUBSTANCE)
+        if alike:
+            substance /= 1.0 + ALIKE
+        score *= substance
+        if asked.speakers and not _speaker(key, asked, marks):
+            score *= 1.0 / SPOKEN
+        if key in stands:
+            score *= STANDING
         if score > 0:
             relevance[key] = min(1.0, round(score, 4))
     return RankedTurns(asked, relevance, own, values, marks, alike, likeness, failure)
 
 
 def _speaker(key: TurnPlace, asked: ChatQuery, marks: Mapping[str, Mapping[TurnPlace, float]]) -> str | None:
-    """Who of those that the question names said this, if any."""
+    """The name of the speaker of a turn, if the question names them."""
     return next((mark[1:] for mark in asked.speakers if key in marks.get(mark, {})), None)
 
 
 def _likeness(tx: Tx, meaning: Meaning | None, asked: ChatQuery, query: str) -> tuple[Likeness | None, tuple[str, ...]]:
-    """The likeness of all turns to the question; and what to say where that cannot be told."""
+    """The likeness of all turns to the question; or None, and a reason to show if the embedder failed."""
     if meaning is None:
         return None, ()
     try:
@@ -227,7 +238,7 @@ def _likeness(tx: Tx, meaning: Meaning | None, asked: ChatQuery, query: str) -> 
 def _near(
     likeness: Likeness | None, found: Collection[TurnPlace], trashed: Collection[str], share: float
 ) -> dict[TurnPlace, tuple[float, float]]:
-    """How like the question these turns are, and those most alike; nothing where no word was found and nothing reaches
+    """The likeness of these turns and of those most alike; empty if no turns were found by words and no turn reaches
     this share of the floor."""
     if likeness is None or not (found or likeness.reaches(likeness.floor * share)):
         return {}
@@ -252,8 +263,9 @@ def _parse_query(tx: Tx, question: str) -> ChatQuery:
     wanted = turn_query_terms(tx, question, names={stem(name) for name in speakers})
     total = turn_total(tx)
     for day in asked_days(question):
-        if count := count_term(tx, DAY + day, COUNTED):
-            wanted.append(QueryTerm(DAY + day, stem(day), 1.0, idf(count, total)))
+        count = count_term(tx, DAY + day, COUNTED)
+        if count:
+            wanted.append(QueryTerm(term=DAY + day, asked=stem(day), share=1.0, idf=idf(count, total)))
     named = bool(speakers)
     if not named and USER in known:
         speakers = [USER[1:]]
@@ -273,7 +285,7 @@ def count_term(tx: Tx, term: str, most: int) -> int:
 
 
 def term_places(tx: Tx, term: str) -> list[TurnPlace]:
-    """The turns that say a term, under a cap."""
+    """The turns that have a term, at most `POSTINGS`."""
     rows = _WHERE.rows(tx.conn, {"owner": tx.owner, "term": term, "most": POSTINGS})
     return [(row.thread_id, row.turn) for row in rows]
 
@@ -289,7 +301,7 @@ def trashed_threads(tx: Tx) -> set[str]:
 
 
 def turns_within(tx: Tx, since: str | None, until: str | None) -> set[TurnPlace]:
-    """The turns that were said in a stretch of time."""
+    """The turns that were said from `since` until before `until`."""
     here = messages.c
     query = select(here.thread_id, here.turn).where(here.owner == tx.owner, here.role.in_(("user", "assistant")))
     if since is not None:
@@ -302,7 +314,8 @@ def turns_within(tx: Tx, since: str | None, until: str | None) -> set[TurnPlace]
 def postings(
     tx: Tx, wanted: Sequence[QueryTerm], trashed: Collection[str], among: Collection[TurnPlace] | None = None
 ) -> tuple[dict[str, dict[TurnPlace, float]], list[str]]:
-    """Where the rarest terms are said, under a cap, and the terms too common to be looked up everywhere."""
+    """The turns that have the rarest terms, with their weights, up to `POSTINGS` in all; and the terms that are too
+    common for that."""
     found: dict[str, dict[TurnPlace, float]] = {}
     common = []
     room = POSTINGS
@@ -358,7 +371,7 @@ _SAID = PreparedForKeys(
     ),
     turn_terms.c.term,
 )
-"""Which of some terms stand anywhere."""
+"""Which of some terms occur in any turn."""
 _having = and_(turn_terms.c.owner == bindparam("owner"), turn_terms.c.term == bindparam("term"))
 _COUNTS = count_each(turn_terms)
 _COUNT = PreparedStatement(

@@ -1,7 +1,8 @@
-"""Chooses what is shown of the turns that answer: within a room, half of it the person's, spread out where asked for.
+"""Chooses which of the turns that answer are shown: those that fit into the room, at least half of them the person's,
+taken from many chats if that is asked for.
 
-What answers little beside the best is left out. Where the person's own turns answer at all they have at least half of
-the places: a reply is longer, and often only says again what the person said first.
+Turns much less relevant than the best are left out. If turns of the person answer at all, they get at least half of the
+places: a reply is longer, and often only repeats what the person said first.
 """
 
 from collections import Counter
@@ -9,13 +10,14 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 FLOOR = 0.2
-"""What answers less than this share of what the best does is left out. Of what happened on a matter the first twenty
-have .78 at this floor and .59 at .35, where one turn answers much more than the others; single turns are found alike.
-"""
+"""Turns with less than this share of the best one's relevance are left out. Measured: of the events on a matter, the
+first twenty turns have .78 with this floor and .59 with .35, as one turn is often much more relevant than the others;
+questions that a single turn answers are answered alike."""
 
 
 class ChatCandidate(NamedTuple):
-    """A turn that may be shown: its number among those found, how well it answers, whose it is and where."""
+    """A turn that may be shown: its place among those found, its relevance, whether the person said it, and the chat
+    and day."""
 
     nth: int
     relevance: float
@@ -27,7 +29,7 @@ class ChatCandidate(NamedTuple):
 
 
 def worth_showing(found: Sequence[ChatCandidate], floor: float) -> list[ChatCandidate]:
-    """Those that answer enough beside the best."""
+    """The candidates with at least this share of the best one's relevance."""
     least = floor * max((one.relevance for one in found), default=0.0)
     return [one for one in found if one.relevance >= least]
 
@@ -35,8 +37,8 @@ def worth_showing(found: Sequence[ChatCandidate], floor: float) -> list[ChatCand
 def choose_candidates(
     ordered: Sequence[ChatCandidate], room: int, most: int, size: Callable[[ChatCandidate], int]
 ) -> list[ChatCandidate]:
-    """The first candidates that there is room for, best first; what does not fit makes way for what does. The first of
-    all is always taken."""
+    """The candidates that fit into the room, taken in order; one that does not fit is passed over. The first is always
+    taken."""
     chosen: list[ChatCandidate] = []
     for one in ordered:
         if len(chosen) >= most or (chosen and room <= 0):
@@ -49,7 +51,8 @@ def choose_candidates(
 
 
 def persons_half(found: Sequence[ChatCandidate]) -> list[ChatCandidate]:
-    """The same, so that of any number of the first at least half are the person's, as long as there are any."""
+    """The candidates, reordered so that among the first n at least half are the person's, for every n, as long as there
+    are enough."""
     own = [one for one in found if one.is_persons][::-1]
     others = [one for one in found if not one.is_persons][::-1]
     ordered: list[ChatCandidate] = []
@@ -58,11 +61,9 @@ def persons_half(found: Sequence[ChatCandidate]) -> list[ChatCandidate]:
         takes_own = ahead <= 0 or own[-1].nth < others[-1].nth
         if takes_own:
             ahead += 1
-        else:
-            ahead += -1
-        if takes_own:
             ordered.append(own.pop())
         else:
+            ahead -= 1
             ordered.append(others.pop())
     return ordered + own[::-1] + others[::-1]
 
@@ -78,8 +79,8 @@ def one_of_each_chat(found: Sequence[ChatCandidate]) -> list[ChatCandidate]:
 
 
 def dropped_last(persons: Sequence[bool]) -> int:
-    """Which of the hits goes first where there is too little room: the last one, but none of the person's while there
-    are fewer of them than of others."""
+    """The index of the hit that is dropped first if there is too little room: the last one; but as long as the person's
+    are at most half, the last one of the others."""
     last = len(persons) - 1
     if 2 * sum(persons) > len(persons) or not persons[last] or all(persons):
         return last

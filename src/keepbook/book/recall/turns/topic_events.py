@@ -1,7 +1,8 @@
 """What happened on a topic, in the order in which it happened: a dated line for each event.
 
-The lines are the person's own words from chats, and memories. Each is dated by what it says ("last Friday") before when
-it was said, in the owner's zone. What is least about the topic makes way where there is too little room.
+The lines are the person's own words from chats, and memories. Each is dated by the day it names ("last Friday"), or if
+it names none, by when it was said, in the owner's zone. If there is too little room, the lines that are least about the
+topic are left out.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,16 +27,18 @@ from keepbook.storage.database import Tx
 
 MOST_TOKENS = 20_000
 EVENT = 150
-"""So many letters are shown of an event."""
+"""How many letters of an event are shown."""
 FLOOR = 0.15
-"""What is less about the topic than this share of what is most is left out."""
+"""Lines with less than this share of the best line's relevance are left out."""
 READ = 200
+"""How many turns are read."""
 MEMORIES = 20
+"""How many memories are recalled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineLine:
-    """Something that happened on a day: in the words of a turn, or as a memory has it."""
+    """Something that happened on a day, in the words of a turn or of a memory."""
 
     day: date
     text: str
@@ -45,14 +48,14 @@ class TimelineLine:
     said_at: datetime
     relevance: float
     recorded_by: str | None = None
-    """Who recorded it, where the person did not say it at a door of ours."""
+    """Who recorded it; None if the person said it in one of our own chats."""
 
 
 # Rules
 
 
 def within_tokens(lines: Sequence[TimelineLine], tokens: int) -> list[TimelineLine]:
-    """The lines there is room for, those most about the topic first, in the order in which they happened."""
+    """The most relevant lines that fit into so many tokens, in the order in which they happened."""
     room = 4 * tokens
     chosen: list[TimelineLine] = []
     for line in sorted(lines, key=lambda line: -line.relevance):
@@ -94,7 +97,7 @@ def timeline(
 
 
 def _told(tx: Tx, ranked: RankedTurns, zone: str) -> Iterator[TimelineLine]:
-    """What the person told, a line for each day that a turn tells of."""
+    """The lines from turns of the person, one for each day that a turn tells of."""
     rows = recalled_rows(tx, leading(ranked.relevance, READ, 0.0))
     for key, row in rows.items():
         if row.role != "user" or (is_acknowledgement(row.text) and not ranked.answers_question(key)):
@@ -123,6 +126,6 @@ def _is_told(hit: Hit, known: set[tuple[str | None, str]]) -> bool:
 
 def _is_within(line: TimelineLine, since: str | None, until: str | None) -> bool:
     if line.memory_id is None:
-        return True  # the turns were asked for by their time
+        return True  # turns were selected by their time already
     day = line.day.isoformat()
     return (since is None or day >= since[:10]) and (until is None or day < until[:10])
