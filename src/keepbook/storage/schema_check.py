@@ -243,10 +243,11 @@ def _differences_on_a_server(address: str) -> list[str]:
 
 
 def _new_catalogue(conn: Connection, statements: tuple[str, ...]) -> Catalogue:
-    """What a new schema would have; found out once a process for each version of a server, which spells it its way."""
+    """What a new schema would have. It is made once a process for each version of a server, which spells it its own
+    way; whether this login may make one is asked each time."""
+    conn.execute(text(f"CREATE SCHEMA {ASIDE}"))
     spelled = (conn.dialect.server_version_info, *statements)
     if spelled not in _NEW:
-        conn.execute(text(f"CREATE SCHEMA {ASIDE}"))
         conn.execute(text(f"SET LOCAL search_path = {ASIDE}"))
         for statement in statements:
             conn.exec_driver_sql(statement, execution_options={"no_parameters": True})
