@@ -11,7 +11,6 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg import waiting
-from tests.quicker import WARM
 
 from keepbook import Keepbook
 from keepbook.storage.database import Database
@@ -88,13 +87,11 @@ def test_at_no_line_is_a_lock_left_or_a_word_lost(kb: Any, book_url: str) -> Non
     assert book.verify().ok
 
 
+@pytest.mark.connections
 @pytest.mark.parametrize("engine_name", ["postgresql"], indirect=True)
 def test_who_is_interrupted_while_it_connects_leaves_no_connection(
     kb: Any, book_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(WARM, "take", lambda *_: None)
-    monkeypatch.setattr(WARM, "give_back", lambda *_: False)
-
     class Selector(waiting.DefaultSelector):  # type: ignore[misc, valid-type]
         """A handler raises while the server is asked who it is."""
 
