@@ -17,6 +17,7 @@ def leave(agent: Any, memory: str, nth: int) -> None:
 def test_of_one_agent_twenty_proposals_wait_and_three_about_one_memory(kb: Any, alice: Any) -> None:
     places = ("Oslo", "Bergen", "Graz", "Vienna", "Lima", "Quito", "Cairo", "Delhi")
     mine = [alice.remember(f"Has a cousin who lives in {place}", force=True).id for place in places]
+
     def with_token(token: str, name: str | None, bound: str | None = None) -> Any:
         hand = Actor("bound" if bound else "agent", frozenset(("read", "write")), token=token, agent=bound)
         return kb.book("alice", by="agent", door="http", hand=hand, name=name)
