@@ -13,7 +13,7 @@ from keepbook.book.book import Book
 from keepbook.book.chats.face import Chat
 from keepbook.book.ground import due, leases
 from keepbook.book.ground.argument_docs import explain_arguments
-from keepbook.book.ground.in_pieces import Stopping, never
+from keepbook.book.ground.in_pieces import Stopping, nobody_stops
 from keepbook.book.ground.limits import clean_optional
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.system_clock import utc_now
@@ -286,7 +286,7 @@ class Installation:
 
         return Identities(self._database)
 
-    def sweep_in_turn(self, holder: str, seconds: float, told: Stopping = never) -> "SweepResult | None":
+    def sweep_in_turn(self, holder: str, seconds: float, told: Stopping = nobody_stops) -> "SweepResult | None":
         """The sweep, unless another worker is at it. `holder` is this worker, which keeps it for `seconds`."""
         return self._sweep(told) if leases.take(self._database, "sweep", holder, seconds) else None
 
@@ -298,7 +298,7 @@ class Installation:
             return ()
         return queue_errands(self, self._database, self._opens_for_jobs, self.extensions, SweepResult())
 
-    def sweep(self, told: Stopping = never) -> "SweepResult":
+    def sweep(self, told: Stopping = nobody_stops) -> "SweepResult":
         """Do all that is due, for every owner, until it is told to stop: what `keepbook jobs` repeats for ever."""
         from keepbook.jobs import perform_errands, queue_errands  # see _sweep()
 

@@ -34,7 +34,7 @@ from keepbook.book.book import Book
 from keepbook.book.chats import going, threads
 from keepbook.book.ground import due
 from keepbook.book.ground.due import Due
-from keepbook.book.ground.in_pieces import Gaps, Stopping, ToldToStop, never
+from keepbook.book.ground.in_pieces import Gaps, Stopping, ToldToStop, nobody_stops
 from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.book.ground.one_line_log import get_logger
 from keepbook.book.ground.when import later, stamp
@@ -108,7 +108,7 @@ def sweep(
     database: Database,
     open_book: Callable[[str], Book],
     extensions: Sequence[Extension],
-    told: Stopping = never,
+    told: Stopping = nobody_stops,
 ) -> SweepResult:
     """Everything that is due, once, but for errands. Once it is `told` to stop it begins nothing more, also in the
     middle of what is done in pieces: all that stays due."""
@@ -327,7 +327,7 @@ def _purge_chat(database: Database, gaps: Gaps, book: Book, item: Due) -> bool:
             due.cancel(tx, due.PURGE_CHAT, item.id)
             return False
     # Files are rewritten once, at the end of the sweep.
-    return going.remove(database, owner=book.owner, thread_id=item.id, gaps=gaps, compact=False)
+    return going.remove_left(database, owner=book.owner, thread_id=item.id, gaps=gaps, compact=False)
 
 
 def _expire(book: Book, item: Due) -> bool:

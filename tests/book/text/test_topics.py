@@ -136,3 +136,23 @@ def test_a_group_is_found_however_far_back_in_a_text_it_is_named() -> None:
     filler = "The boat is painted green and white, and lies in the old harbour. " * 40
     assert find_topics(filler, ["health"]) == []
     assert find_topics(filler + "Her diabetes is bad, she needs insulin.", ["health"]) == ["health"]
+
+
+DISGUISED = (
+    "Told about diabbetes at noon", "ddiiaabbeetteess", "Heard of diab etes again", "dia-betes", "di\u200babetes",
+    "\u1d05\u026a\u1d00\u0299\u1d07\u1d1b\u1d07s", "".join(chr(0x1F170 + ord(letter) - 65) for letter in "DIABETES"),
+)  # fmt: skip
+"""Doubled letters, gaps, small capitals, letters in boxes."""
+
+
+@pytest.mark.parametrize("said", DISGUISED)
+def test_no_disguise_hides_a_topic(said: str) -> None:
+    assert find_topics(said, ["health"]) == ["health"]
+    own = said.replace("Told about ", "").replace(" at noon", "").replace("Heard of ", "").replace(" again", "")
+    assert find_topics(f"She met {own} there on the way home", ["diabetes"]) == ["diabetes"]
+
+
+def test_ordinary_words_are_no_disguise() -> None:
+    plain = "Still both sorts of coffee, good soon: see the rapist's casa de campo, ok remove it, canvas step, in come"
+    assert find_topics(plain, list(groups())) == []
+    assert find_topics("All over the hall, a balloon", ["hal", "Tom", "ball"]) == []

@@ -1,10 +1,12 @@
 """A stranger's file is read in a process that has nothing to lose, and is ended at its limits."""
 
+import errno
 import gzip
 import json
 import os
 import socket
 import sqlite3
+import subprocess
 import tempfile
 import time
 import zipfile
@@ -13,9 +15,10 @@ from typing import Any
 
 import pytest
 
+from keepbook.book.upkeep import reading_apart
 from keepbook.book.upkeep.importers.read_file import read_import
 from keepbook.book.upkeep.reading_apart import SMALL, ReadingLimits, is_small_text, read_apart, resident_bytes
-from keepbook.errors import Invalid, NotFound
+from keepbook.errors import Invalid, KeepbookError, NotFound
 
 LIMITS = ReadingLimits(512, 60)
 TRIED = "tests.book.upkeep.tried_readers:tried"
@@ -78,6 +81,33 @@ def test_what_it_refuses_is_refused_in_its_words_and_its_end_is_told() -> None:
     assert (refused.value.code, refused.value.field, refused.value.details) == ("gone", "file", {"line": 7})
     with pytest.raises(Invalid, match="ended with 3"):
         read("die")
+
+
+@pytest.mark.parametrize("fails", ["process", "thread", "folder"])
+def test_where_no_process_can_be_started_the_error_says_so_and_nothing_is_left(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fails: str
+) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+
+    class Process(subprocess.Popen[bytes]):
+        def __init__(self, *told: Any, **more: Any) -> None:
+            if fails == "process":
+                raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+            super().__init__(*told, **more)
+            started.append(self)
+
+    def start(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(subprocess, "Popen", Process)
+    if fails == "thread":
+        monkeypatch.setattr(reading_apart._MemoryWatch, "start", start)
+    if fails == "folder":
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    with pytest.raises(KeepbookError) as refused:
+        list(read_apart("json:loads", tmp_path, {}, LIMITS))
+    assert refused.value.code == "unavailable"
+    assert all(one.poll() is not None for one in started)
 
 
 def test_who_stops_listening_ends_it() -> None:

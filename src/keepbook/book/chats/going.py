@@ -54,10 +54,12 @@ def remove_behind(tx: Tx, thread_id: str) -> None:
 
 
 def _remove(database: Database, *, owner: str, thread_id: str) -> None:
-    remove(database, owner=owner, thread_id=thread_id)
+    remove_left(database, owner=owner, thread_id=thread_id)
 
 
-def remove(database: Database, *, owner: str, thread_id: str, gaps: "Gaps | None" = None, compact: bool = True) -> bool:
+def remove_left(
+    database: Database, *, owner: str, thread_id: str, gaps: "Gaps | None" = None, compact: bool = True
+) -> bool:
     """Remove what is left of a chat that is going; says whether it was this that ended it. Others may do the same
     meanwhile, and it may be begun again. The words come after the turns: where there is no turn, nobody writes
     words."""

@@ -14,7 +14,7 @@ Stopping = Callable[[], bool]
 """Whether the process is told to stop."""
 
 
-def never() -> bool:
+def nobody_stops() -> bool:
     return False
 
 
@@ -25,7 +25,7 @@ class ToldToStop(Exception):
 class Gaps:
     """Keeps the lock free between the pieces, and begins none once it is `told` to stop."""
 
-    def __init__(self, told: Stopping = never) -> None:
+    def __init__(self, told: Stopping = nobody_stops) -> None:
         self.told = told
         self._began = self._freed = float("-inf")
 

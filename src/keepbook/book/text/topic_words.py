@@ -62,6 +62,15 @@ class Lexicon:
                 self._words.add(parts[0])
         self._shortest = min(map(len, self._beginnings), default=0)
 
+    def letters_known(self, word: str) -> int:
+        """How many letters of a word of small letters are a word here, or the beginning of one."""
+        if word in self._words or (word.endswith("s") and word[:-1] in self._words):
+            return len(word)
+        if not self._beginnings:
+            return 0
+        known = (end for end in range(len(word), self._shortest - 1, -1) if word[:end] in self._beginnings)
+        return next(known, 0)
+
     def words_in(self, said: "TokenizedText") -> set[str]:
         """The words of the lexicon that a text holds, each once."""
         found = {word for word in self._anywhere if word in said.folded}
@@ -188,6 +197,11 @@ def is_labelled(text: str, group: str) -> bool:
     told = [token for token in said.tokens[1:] if token not in _small_words()]
     hinted = sum(bool(words.hint.words_in(TokenizedText(token, (token,)))) for token in told)
     return bool(words.loose.words_in(said)) or 0 < len(told) <= hinted
+
+
+def letters_of_sure(group: str, word: str) -> int:
+    """With how many letters a word by itself, in small letters, nearly always speaks of a group."""
+    return max(_lexicon()[group].sure.letters_known(word), _names(group).letters_known(word))
 
 
 @cache

@@ -8,10 +8,10 @@ shipped groups are data: `topics.toml` and, learned from `topics.jsonl`, `topics
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 from keepbook.book.text import topic_meaning, topic_words
-from keepbook.book.text.for_models.lookalikes import as_latin, disguised_words
+from keepbook.book.text.for_models.lookalikes import as_latin, disguised_words, hidden_words
 from keepbook.book.text.for_models.unseen import drop_unseen
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.words import STOP_WORDS, fold_text, query_terms, stem, tokens
@@ -86,7 +86,32 @@ def find_topics(text: str, topics: Sequence[str], sense: Sense | None = None, *,
         if _touches(text, topic, sense)
         or (passes_for != text and _touches(passes_for, topic, None))
         or any(_is_label_of(one, topic) for one in labels)
+        or _hides(passes_for, topic)
     ]
+
+
+def _hides(text: str, topic: str) -> bool:
+    """Whether words as they stand say nothing of a topic, and what a reader sees in them is a word of it."""
+    name = group_named(topic)
+    if name is None:
+        tells = partial(_letters_of_own, _own_words(topic))
+    else:
+        tells = partial(topic_words.letters_of_sure, name)
+    for hidden in hidden_words(text):
+        told = tells(hidden.reading)
+        if told >= hidden.least and not any(tells(word) or word in STOP_WORDS for word in hidden.stands):
+            return True
+    return False
+
+
+def _own_words(topic: str) -> list[str]:
+    return [word for word in query_terms(topic) if word not in STOP_WORDS]
+
+
+def _letters_of_own(wanted: Sequence[str], word: str) -> int:
+    if len(wanted) == 1 and word[:3] == wanted[0][:3] and _has(wanted[0], {stem(word)}):
+        return len(word)
+    return 0
 
 
 def _as_labels(text: str) -> list[str]:
@@ -192,7 +217,7 @@ _NAME = regex(r"\b[A-ZÀ-Þ][\w-]+")
 def _own(text: str, topic: str, sense: Sense | None, *, of_label: bool = False) -> bool:
     if (found := _touches_persons_topic(text, topic, sense, of_label)) is not None:
         return found
-    wanted = [word for word in query_terms(topic) if word not in STOP_WORDS]
+    wanted = _own_words(topic)
     said = set(map(stem, tokens(text)))
     like = _likeness(text, topic, sense)
     if wanted and all(_has(word, said) for word in wanted):

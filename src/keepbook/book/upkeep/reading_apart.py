@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -68,9 +68,12 @@ def is_small_text(source: bytes | Path) -> bool:
 @contextmanager
 def as_file(sent: bytes) -> Iterator[Path]:
     """What was sent, as a file that nobody else can read, for as long as it is needed."""
-    with tempfile.TemporaryDirectory(prefix="keepbook-") as folder:
-        path = Path(folder) / "sent"
-        path.write_bytes(sent)
+    with ExitStack() as stack:
+        try:
+            path = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="keepbook-"))) / "sent"
+            path.write_bytes(sent)
+        except OSError as error:
+            raise _not_begun(error) from error
         yield path
 
 
@@ -82,10 +85,10 @@ def read_apart(
     room for (`rows`); without end, if nobody keeps them (`stream`)."""
     order = {"reader": reader, "path": str(path.resolve()), "told": dict(told), "limits": limits}
     most = limits.memory_mb * _MEGABYTE // (_ROOM_FOR_ROWS if answer == "rows" else 1)
-    with tempfile.TemporaryDirectory(prefix="keepbook-") as folder, _started(folder, limits) as (process, watch):
+    with _started(limits) as (process, watch):
         assert process.stdin is not None
         assert process.stdout is not None
-        with suppress(BrokenPipeError), process.stdin as orders:
+        with suppress(OSError), process.stdin as orders:
             orders.write(json.dumps(order).encode())
         received = 0
         while line := process.stdout.readline(most + 1):
@@ -108,25 +111,37 @@ def read_apart(
 
 
 @contextmanager
-def _started(folder: str, limits: ReadingLimits) -> "Iterator[tuple[subprocess.Popen[bytes], _MemoryWatch]]":
+def _started(limits: ReadingLimits) -> "Iterator[tuple[subprocess.Popen[bytes], _MemoryWatch]]":
     """The process, and who watches it; both are gone afterwards."""
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="keepbook-"))
+            process = _start(folder)
+            stack.callback(_end, process)
+            watch = _MemoryWatch(process, limits.memory_mb * _MEGABYTE)
+            watch.start()
+        except (OSError, RuntimeError) as error:  # no room, no process or no thread more
+            raise _not_begun(error) from error
+        stack.callback(watch.join)
+        stack.callback(process.kill)
+        yield process, watch
+
+
+def _start(folder: str) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "-P", "-m", "keepbook.book.upkeep.reader_process"]
-    process = subprocess.Popen(  # noqa: S603 our own program
+    return subprocess.Popen(  # noqa: S603 our own program
         command, cwd=folder, env=_bare_environment(folder), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    watch = _MemoryWatch(process, limits.memory_mb * _MEGABYTE)
-    watch.start()
-    try:
-        yield process, watch
-    finally:
-        process.kill()
-        process.wait()
-        watch.join()
-        for stream in (process.stdin, process.stdout):
-            if stream is not None:
-                with suppress(OSError):
-                    stream.close()
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.kill()
+    process.wait()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with suppress(OSError):
+                stream.close()
 
 
 def _bare_environment(folder: str) -> dict[str, str]:
@@ -206,6 +221,14 @@ def _why_it_ended(process: "subprocess.Popen[bytes]", watch: _MemoryWatch, limit
             code="import_cpu", field="file",
         )  # fmt: skip
     return Invalid(f"this file cannot be read (its reader ended with {ended}); nothing was imported", field="file")
+
+
+def _not_begun(error: Exception) -> KeepbookError:
+    why = getattr(error, "strerror", None) or str(error)
+    return KeepbookError(
+        f"no process could be started to read this file ({why}); nothing was imported. Try again later",
+        code="unavailable",
+    )
 
 
 def _over_memory(limits: ReadingLimits) -> Invalid:

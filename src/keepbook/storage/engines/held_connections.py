@@ -44,6 +44,6 @@ def roll_back(held: Sequence[Connection]) -> None:
             raise
 
 
-def let_go(held: list[Connection]) -> None:
+def put_back(held: list[Connection]) -> None:
     while held:
         held.pop().close()

@@ -25,7 +25,7 @@ from keepbook.extension import Extension
 from keepbook.forking import LivingSet, follow_forks, keep_for_ever
 from keepbook.storage import schema
 from keepbook.storage.engines import cluster
-from keepbook.storage.engines.held_connections import connect, let_go, roll_back
+from keepbook.storage.engines.held_connections import connect, put_back, roll_back
 from keepbook.storage.engines.postgres_cursor import WatchedCursor, changes_of
 from keepbook.storage.guard_rules import is_scoped
 from keepbook.storage.installed import Record, read_record, table_set, to_install
@@ -177,7 +177,7 @@ class Postgres:
             roll_back(held)
             raise
         finally:
-            let_go(held)
+            put_back(held)
 
     @signal_safe
     def _begin(self, how: SQL, first: Composable) -> Iterator[Connection]:
@@ -192,7 +192,7 @@ class Postgres:
             roll_back(held)
             raise
         finally:
-            let_go(held)
+            put_back(held)
 
     def _connect_and_ask(self, ask: Callable[[Connection], Found], held: list[Connection]) -> Found:
         """Take a connection, put it into `held`, and ask it. If it was lost while it was idle, the other idle ones are
@@ -207,7 +207,7 @@ class Postgres:
                 if anew or not driver.closed:
                     raise
             roll_back(held)
-            let_go(held)
+            put_back(held)
             self._engine.dispose()
             anew = True
 

@@ -3,12 +3,16 @@
 The table has the letters that Unicode's list of confusables (UTS 39) takes for one Latin letter, of the scripts that
 keyboards of our languages stand beside: Cyrillic, Greek, Armenian and rare Latin ones. That list takes a capital I for
 an l; here it is an i. Wide, styled and joined letters are folded by Unicode's compatibility forms. A digit or sign
-inside a word passes for a letter too, and single letters with a gap between each two for a word.
+inside a word passes for a letter too, single letters with a gap between each two for a word, and so does a word with
+doubled letters or one gap.
 """
 
 import re
 import unicodedata
-from functools import partial
+from collections.abc import Iterator
+from functools import lru_cache, partial
+from itertools import pairwise
+from typing import NamedTuple
 
 from keepbook.patterns import regex
 
@@ -41,6 +45,8 @@ LOOKALIKES = {
     "z": "\u0396\u1d22",
 }
 
+_NAMED = regex(r"(?:SMALL CAPITAL|(?:SQUARED|CIRCLED) LATIN CAPITAL LETTER|INDICATOR SYMBOL LETTER) ([A-Z])$")
+"""How Unicode names a letter that is a small capital, or stands in a box."""
 _AS_LATIN = str.maketrans({sign: latin for latin, signs in LOOKALIKES.items() for sign in signs})
 _WORD = regex(r"[^\W\d_]+")
 _ANOTHER_SCRIPT = regex(r"[\u0370-\u058f]")
@@ -51,7 +57,17 @@ def as_latin(text: str) -> str:
     own script beside stay as they are."""
     if text.isascii():
         return text
-    return _WORD.sub(lambda word: _word_as_latin(word[0]), unicodedata.normalize("NFKC", text))
+    plain = "".join(map(_plain_letter, unicodedata.normalize("NFKC", text)))
+    return _WORD.sub(lambda word: _word_as_latin(word[0]), plain)
+
+
+@lru_cache(maxsize=4096)
+def _plain_letter(sign: str) -> str:
+    """A small capital, or a letter in a box, as the letter that it is."""
+    named = _NAMED.search(unicodedata.name(sign, ""))
+    if named is None:
+        return sign
+    return named[1].lower()
 
 
 def _word_as_latin(word: str) -> str:
@@ -70,6 +86,10 @@ _MAY_HIDE = regex(
     rf"[^\W\d_][\d{_SIGNS}]|[\d{_SIGNS}][^\W\d_]"
     r"|(?<![^\W_])[^\W_][\W_]{1,3}[^\W_][\W_]{1,3}[^\W_](?![^\W_])"
 )
+_DOUBLED = regex(r"([^\W\d_])\1")
+_RUN = regex(r"([^\W\d_])\1*")
+_HIDDEN, _SIDE, _MOST_DOUBLED = 6, 2, 8
+"""A shorter reading, or one that shares fewer letters with what stands behind the gap, is too often another word."""
 _LEAST, _WIDEST = 4, 3
 """A shorter word with a digit is a size or a model ("5k", "mp3"); a wider gap stands between words."""
 
@@ -83,6 +103,37 @@ def disguised_words(text: str) -> list[str]:
     signed = [word for word in [*spelled, *_WITH_SIGNS.findall(text)] if _is_disguised(word)]
     read = [one for word in signed for one in (word.strip(f"{_SIGNS}0123456789"), *_readings(word))]
     return list(dict.fromkeys([*spelled, *read]))
+
+
+class HiddenWord(NamedTuple):
+    """What a reader may see in words, in small letters as they stand; a word that is known counts from so many letters
+    of it."""
+
+    reading: str
+    stands: tuple[str, ...]
+    least: int
+
+
+def hidden_words(text: str) -> Iterator[HiddenWord]:
+    """What a reader may see in words with letters doubled, or with one gap. Most such readings are no words:
+    "diabbetes" and "diab etes" have one, "all over" has none."""
+    words = _WORD.findall(text.lower())
+    for word in dict.fromkeys(words):
+        if _DOUBLED.search(word):
+            found = (reading for reading in _undoubled(word) if len(reading) >= _HIDDEN)
+            yield from (HiddenWord(reading, (word,), 1) for reading in found)
+    for one, other in dict.fromkeys(pairwise(words)):
+        if len(one) > _SIDE and len(other) >= _SIDE and len(one) + len(other) >= _HIDDEN:
+            yield HiddenWord(one + other, (one, other), len(one) + _SIDE)
+
+
+def _undoubled(word: str) -> set[str]:
+    """The word without its doubled letters; and with any one of them, as it may be written so."""
+    runs = [run[0] for run in _RUN.finditer(word)]
+    doubled = [nth for nth, run in enumerate(runs) if len(run) > 1]
+    bare = [run[0] for run in runs]
+    kept = ("".join([*bare[:nth], bare[nth] * 2, *bare[nth + 1 :]]) for nth in doubled[:_MOST_DOUBLED])
+    return {"".join(bare), *kept} - {word}
 
 
 def undisguised(text: str) -> list[str]:
