@@ -88,15 +88,6 @@ class Tx:
     read_before: dict[str, Any] = field(default_factory=dict)
     """A cache of what was read, in a transaction that only reads."""
 
-    def read_once(self, name: str, read: Callable[[], Found]) -> Found:
-        """What a reading gives; in a transaction that only reads it is read once."""
-        if self.writes:
-            return read()
-        if name not in self.read_before:
-            self.read_before[name] = read()
-        found: Found = self.read_before[name]
-        return found
-
     def count(self, name: str, kind: str = "", times: float = 1) -> None:
         """Add to the tally, once this transaction is committed."""
         self.counted[name, kind] = self.counted.get((name, kind), 0) + times

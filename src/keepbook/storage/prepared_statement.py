@@ -9,7 +9,7 @@ from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from operator import itemgetter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from sqlalchemy import (
     BindParameter,
@@ -28,6 +28,18 @@ from sqlalchemy import (
     values,
 )
 from sqlalchemy.sql import ClauseElement
+
+Found = TypeVar("Found")
+
+
+def read_once(tx: Any, name: str, read: Callable[[], Found]) -> Found:
+    """What a reading gives; in a transaction that only reads it is read once."""
+    if tx.writes:
+        return read()
+    if name not in tx.read_before:
+        tx.read_before[name] = read()
+    found: Found = tx.read_before[name]
+    return found
 
 
 class PreparedStatement:

@@ -11,7 +11,7 @@ from keepbook.book.ground import stored_json
 from keepbook.book.ground.limits import clean_line
 from keepbook.errors import Invalid
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared_statement import PreparedStatement
+from keepbook.storage.prepared_statement import PreparedStatement, read_once
 from keepbook.storage.tables.choices import choices
 
 TIERS = ("beginner", "intermediate", "advanced")
@@ -76,7 +76,7 @@ def clean_never(tx: Tx, never: Sequence[str]) -> list[str]:
 
 
 def get_choices(tx: Tx) -> Choices:
-    return tx.read_once("choices", lambda: _get_choices(tx))
+    return read_once(tx, "choices", lambda: _get_choices(tx))
 
 
 def _get_choices(tx: Tx) -> Choices:

@@ -10,7 +10,7 @@ leaves out what was said before then, until the person accepts it again.
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy import and_, or_, select
 
@@ -19,11 +19,10 @@ from keepbook.book.memory.proposals import alike
 from keepbook.book.text.words import query_terms, stem, tokens
 from keepbook.patterns import regex, words_regex
 from keepbook.storage.database import Tx
+from keepbook.storage.prepared_statement import read_once
 from keepbook.storage.tables.chats import messages, threads, turn_terms
 from keepbook.storage.tables.choices import proposals
 from keepbook.storage.tables.memory import memories, versions
-
-Found = TypeVar("Found")
 
 MOST = 2000
 """How many turns are read for one word of a matter."""
@@ -128,7 +127,7 @@ def forgotten(tx: Tx) -> ForgottenMatters:
 
 def turns_not_recalled(tx: Tx) -> dict[str, dict[int, str]]:
     """The turns that recall leaves out, by chat, each with the matter that was to be forgotten."""
-    return tx.read_once("turns_not_recalled", lambda: _turns_not_recalled(tx))
+    return read_once(tx, "turns_not_recalled", lambda: _turns_not_recalled(tx))
 
 
 def _turns_not_recalled(tx: Tx) -> dict[str, dict[int, str]]:

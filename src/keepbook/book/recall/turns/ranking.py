@@ -26,7 +26,7 @@ from keepbook.book.text.time_hints import DAY, asked_days
 from keepbook.book.text.words import query_terms, stem
 from keepbook.errors import ModelFailed
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared_statement import PreparedForKeys, PreparedStatement
+from keepbook.storage.prepared_statement import PreparedForKeys, PreparedStatement, read_once
 from keepbook.storage.tables.chats import messages, threads, turn_terms
 
 COUNTED = 5000
@@ -292,7 +292,7 @@ def term_places(tx: Tx, term: str) -> list[TurnPlace]:
 
 def turn_total(tx: Tx) -> int:
     query = select(func.sum(threads.c.turns)).where(threads.c.owner == tx.owner)
-    return tx.read_once("turn_total", lambda: int(tx.conn.execute(query).scalar() or 0))
+    return read_once(tx, "turn_total", lambda: int(tx.conn.execute(query).scalar() or 0))
 
 
 def trashed_threads(tx: Tx) -> set[str]:

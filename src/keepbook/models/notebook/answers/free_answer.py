@@ -104,7 +104,8 @@ def _means_none(questions: Sequence[Proposal], read: Understood) -> bool:
     if read.language != "en":
         return False
     ids = {f"{one.id}/{choice.choice}" for one in questions for choice in _choices(one)}
-    chances = [chance for clause in read.clauses for id, chance in clause.move.points.items() if id in ids]
+    points = [point for clause in read.clauses for point in clause.move.points.items()]
+    chances = [chance for id, chance in points if id in ids]
     unsure = max((clause.move.unsure for clause in read.clauses), default=0.0)
     return bool(chances) and max(chances) < 1 - LEARNED and unsure >= HEDGED
 
@@ -184,9 +185,13 @@ def _choice_of_opening(scene: Scene, opening: Opening, rest: Sequence[str], read
 
 def _names_choice(question: Proposal, choice: str, rest: Sequence[str]) -> bool:
     """Whether words have one that no other choice has: "the Siemens job is over"."""
-    options = _answers(question)
-    others = {word for one in options if one.choice != choice for word in one.words}
-    return any(one.choice == choice and (one.words - others).intersection(map(stem, rest)) for one in options)
+    named, others = set[str](), set[str]()
+    for one in _answers(question):
+        if one.choice == choice:
+            named |= one.words
+        else:
+            others |= one.words
+    return not (named - others).isdisjoint(map(stem, rest))
 
 
 def _orders_same(rest: str) -> bool:
