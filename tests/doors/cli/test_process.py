@@ -26,8 +26,7 @@ PROGRAM = [sys.executable, "-m", "keepbook"]
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("KEEPBOOK_DB", str(tmp_path / "book.db"))
     monkeypatch.setenv("KEEPBOOK_OWNER", "alice")
-    monkeypatch.setenv("TERM", "xterm-256color")
-    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TTY_COMPATIBLE", "PYTHONUNBUFFERED"):
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path / "book.db"
 
@@ -105,7 +104,7 @@ def _in_terminal(columns: int, line: list[str], answer: str = "", **environment:
     """Run in a terminal of that width; answer its question, if it asks one."""
     parent, child = pty.openpty()
     subprocess.run(["stty", "cols", str(columns), "rows", "40"], stdin=child, check=True)
-    env = os.environ | environment
+    env = os.environ | {"TERM": "xterm-256color"} | environment
     with subprocess.Popen([*PROGRAM, *line], stdin=child, stdout=child, stderr=child, env=env) as process:
         os.close(child)
         seen = b""

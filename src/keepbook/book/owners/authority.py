@@ -209,8 +209,8 @@ def _is_open(row: OperationGroup, actor: Actor, agent: str | None, given: bool) 
 
 
 def _lacks(actor: Actor, scope: str) -> str:
-    held = " and ".join(sorted(actor.scopes)) or "nothing"
-    return f"this token may {held}; this needs the scope {scope!r}"
+    held = ", ".join(sorted(actor.scopes)) or "none"
+    return f"this token's scopes: {held}; this needs {scope!r}"
 
 
 def ask_token(actor: Actor, kind: str, scopes: Iterable[str]) -> None:
