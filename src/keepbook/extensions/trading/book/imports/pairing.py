@@ -194,17 +194,18 @@ def _take(found: PairedFills, fill: Fill) -> None:
         found.trips.append(_trip(lot, fill, part, paid_in + paid_out + settled))
         found.touched |= {lot.key, fill.key}
         found.changed[lot.key] = fill.time
-        rest = replace(lot, remaining=lot.left - part, fee=lot.fee - paid_in)
-        if rest.left > 0:
-            found.open[place : place + 1] = [rest]
+        if lot.left > part:
+            found.open[place] = replace(lot, remaining=lot.left - part, fee=lot.fee - paid_in)
         else:
-            found.open[place : place + 1] = []
+            del found.open[place]
         left, fee = left - part, fee - paid_out
     if left > 0 and fill.side == "sell" and (fill.spot or fill.from_holding):
         found.held_before += left if left > fill.quantity * _DUST else 0
     elif left > 0 and fill.closes_only:
         found.unopened[fill.key] = left
         found.unassigned += [] if fill.key in found.touched else [fill]
+    elif left > 0 and (left, fee) == (fill.left, fill.fee):  # as nearly always: it closed nothing
+        found.open.append(fill)
     elif left > 0:
         found.open.append(replace(fill, remaining=left, fee=fee))
 
