@@ -15,7 +15,13 @@ from keepbook.book.ground.limits import clean_text
 from keepbook.book.ground.when import instant, parse_stamp
 from keepbook.errors import Invalid
 from keepbook.extensions.agents.book.cards.distributions import number_in_text, read_classes, read_quantiles
-from keepbook.extensions.agents.book.cards.json_objects import given_objects, is_alone, own_objects, without_thoughts
+from keepbook.extensions.agents.book.cards.json_objects import (
+    given_objects,
+    is_alone,
+    own_objects,
+    stands_in_words,
+    without_thoughts,
+)
 from keepbook.extensions.agents.book.cards.types import CardType, Slot, When
 
 TEXT_LIMIT = 20_000
@@ -68,14 +74,11 @@ def read_card(
         return validate(card, {card.plain: text}, now)
     if not found:
         raise Invalid("the answer holds no JSON object of its own", field="card", code="invalid_card")
-    if is_alone(answer):
-        quotable = given_objects(given)
-    else:
-        quotable = given_objects((*given, *instructed))
-    quoted = [kept for one in quotable if (kept := _fitting(card, one, now)) is not None]
+    quotable = given if is_alone(answer) else (*given, *instructed)
+    quoted = [kept for one in given_objects(quotable) if (kept := _fitting(card, one, now)) is not None]
     for one in reversed(found):
         kept = _fitting(card, one, now)
-        if kept is not None and kept not in quoted:
+        if kept is not None and kept not in quoted and not stands_in_words(one, quotable):
             return kept
     own = [one for one in found if _fitting(card, one, now) is None]
     if own:

@@ -2,12 +2,13 @@
 
 An answer speaks around its card: it thinks aloud, quotes the material under review, shows a diff. What stands in
 thoughts, in quoted lines or in diffs is no answer. Any other object may be one, unless it also stands in what the model
-was given: there it is looked for at any depth, in strings that hold JSON, and behind the marks of quotes and diffs.
+was given: there it is looked for at any depth, in strings that hold JSON, behind the marks of quotes and diffs, and by
+its words.
 """
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from keepbook.patterns import regex
@@ -26,7 +27,9 @@ _THOUGHTS_END = regex(r"</think(?:ing)?>", re.IGNORECASE)
 _FENCE = regex(r"[ \t]*(?:```|~~~)[ \t]*([\w+-]*)", anchored=True)
 _HUNK = regex(r"@@ [-+\d, ]+ @@", anchored=True)
 _QUOTED_LINE = regex(r"[ \t]*>|[+-](?:\{|[ \t]{2,}|\t)", anchored=True)
-_MARK = regex(r"^[ \t]*(?:>[ \t]?|[+-])", re.MULTILINE)
+_MARK = regex(r"^(?:[^{}\[\]\"\n]++(?=[{}\[\]\"])|[ \t]*+(?:>[ \t]?|[+-]))", re.MULTILINE)
+"""What stands before the JSON of a line: the mark of a quote or a diff, the number of the line."""
+_WORD = regex(r"\w+")
 DIFFS = ("diff", "patch")
 
 
@@ -50,6 +53,19 @@ def given_objects(texts: Iterable[str]) -> list[dict[str, Any]]:
     for text in texts:
         _gather(text, found, DEEPEST)
     return found
+
+
+def stands_in_words(value: Mapping[str, Any], texts: Iterable[str]) -> bool:
+    """Whether the names and values of an object stand one after the other in a text that writes them in another way: as
+    Python shows them, or as YAML. One name and its value alone may be any sentence."""
+    if len(value) < 2:
+        return False
+    said = _in_words(json.dumps(value, ensure_ascii=False))
+    return any(said in _in_words(text) for text in texts)
+
+
+def _in_words(text: str) -> str:
+    return f" {' '.join(_WORD.findall(text.lower()))} "
 
 
 def is_alone(answer: str) -> bool:

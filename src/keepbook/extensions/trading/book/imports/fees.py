@@ -24,6 +24,8 @@ def convert_fees(tx: Tx, work: FileImport, part: FilePart) -> None:
 
 
 def _with_fees_in_quote(tx: Tx, work: FileImport, one: Fill) -> Fill:
+    if not one.fees:
+        return one
     quote = currency_of(work, one)
     paid = (_in_quote(tx, work, one.symbol, quote, one.price, one.time, *fee) for fee in one.fees)
     return replace(one, fee=one.fee + sum(paid))

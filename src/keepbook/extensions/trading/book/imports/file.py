@@ -156,8 +156,8 @@ def clean_order(dates: str | None) -> str | None:
 
 
 def _has_dates(found: FileTable, column: str) -> bool:
-    """Whether a column begins with dates, whatever it is called."""
-    return any(map(values.is_written_date, islice(figures_in(found, column), 20)))
+    """Whether a column begins with dates that may be read in two ways, whatever it is called."""
+    return any(map(values.is_date_of_some_order, islice(figures_in(found, column), 20)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ def take_in(work: FileImport) -> None:
                 raise one
             work.refuse(rows, one.message)
     kept = [(rows, one) for rows, one in reads if isinstance(one, Fill)]
-    found = [each for rows, one in kept for each in _executions(replace(one, rows=rows))]
+    found = [each for rows, one in kept for each in _executions(_in_rows(one, rows))]
     if len(found) > 1 and found[0].time > found[-1].time:
         found.reverse()  # the newest first: what stands together at one instant came in the other order
     found.sort(key=lambda one: one.time)
@@ -275,6 +275,10 @@ def _refuse_contradictions(found: Sequence[tuple[int, str]]) -> None:
             f"nothing was loaded: in row {row} {words}{more}. Is a multiplier missing, or was the file changed?",
             field="file",
         )  # fmt: skip
+
+
+def _in_rows(one: Fill, rows: tuple[int, ...]) -> Fill:
+    return one if one.rows == rows else replace(one, rows=rows)
 
 
 def _executions(one: Fill) -> tuple[Fill, ...]:

@@ -206,11 +206,10 @@ def _take(found: PairedFills, fill: Fill) -> None:
         found.trips.append(_trip(lot, fill, part, paid_in + paid_out + settled))
         found.touched |= {lot.key, fill.key}
         found.changed[lot.key] = fill.time
-        rest = replace(lot, remaining=lot.left - part, fee=lot.fee - paid_in)
-        if rest.left > 0:
-            found.open[place : place + 1] = [rest]
+        if lot.left > part:
+            found.open[place] = replace(lot, remaining=lot.left - part, fee=lot.fee - paid_in)
         else:
-            found.open[place : place + 1] = []
+            del found.open[place]
         left, fee = left - part, fee - paid_out
     if left > 0:
         _take_rest(found, fill, left, fee)
@@ -226,6 +225,8 @@ def _take_rest(found: PairedFills, fill: Fill, left: Decimal, fee: float) -> Non
         found.closed_without_lot[fill.key] = left
         if fill.key not in found.touched:
             found.unassigned.append(fill)
+    elif (left, fee) == (fill.left, fill.fee):  # as nearly always: it closed nothing
+        found.open.append(fill)
     else:
         found.open.append(replace(fill, remaining=left, fee=fee))
 

@@ -126,6 +126,7 @@ def _cut(text: str, known: Callable[[Sequence[str]], bool]) -> FileTable:
     reader = csv.reader(text.splitlines(keepends=True), delimiter=best[3])
     all_columns: dict[str, None] = {}
     columns: list[str] = []
+    keys: list[str] = []
     lines: list[FileRow] = []
     beside: list[FileRow] = []
     other = False  # below the title of a table that is not known
@@ -141,12 +142,13 @@ def _cut(text: str, known: Callable[[Sequence[str]], bool]) -> FileTable:
             beside.append(beside_row(number, cells))
         elif other or not columns or _is_header_again(cells, columns):
             columns = unique_names(cell.strip().lstrip("\ufeff") for cell in cells)
+            keys = [name.lower() for name in columns]
             all_columns |= dict.fromkeys(columns)
             other = False
         elif not any(cell.strip() for cell in cells[: 2 if report else len(columns)]):
             beside.append(beside_row(number, cells))  # nothing, words behind the last column, a total of a report
         else:
-            lines.append(_row_of_cells(number, cells, columns))
+            lines.append(_row_of_cells(number, cells, keys))
     return FileTable(tuple(all_columns), tuple(lines), best[3] == ";", tuple(beside))
 
 
@@ -172,11 +174,12 @@ def _is_header_again(cells: Sequence[str], columns: Sequence[str]) -> bool:
     return bool(first) and first == columns[0].lower() and len(names) > 1 and not any(map(_DIGIT.search, names))
 
 
-def _row_of_cells(number: int, cells: Sequence[str], columns: Sequence[str]) -> FileRow:
-    if len(cells) > len(columns) and any(cell.strip() for cell in cells[len(columns) :]):
-        return FileRow(number, {}, f"it has {len(cells)} cells, and the header {len(columns)}")
-    padded = [*cells, *[""] * (len(columns) - len(cells))]
-    return FileRow(number, {name.lower(): cell.strip() for name, cell in zip(columns, padded, strict=False)})
+def _row_of_cells(number: int, cells: Sequence[str], names: Sequence[str]) -> FileRow:
+    """A row by the names of its columns in small letters."""
+    if len(cells) > len(names) and any(cell.strip() for cell in cells[len(names) :]):
+        return FileRow(number, {}, f"it has {len(cells)} cells, and the header {len(names)}")
+    padded = [*cells, *[""] * (len(names) - len(cells))]
+    return FileRow(number, dict(zip(names, map(str.strip, padded), strict=False)))
 
 
 def beside_row(number: int, cells: Sequence[str], section: str = "") -> FileRow:
@@ -214,7 +217,8 @@ def read_statement(text: str) -> FileTable:
         elif section not in columns:
             beside.append(beside_row(reader.line_num, told))
         else:
-            row = _row_of_cells(reader.line_num, _join_times(told[2:]), columns[section])
+            names = [name.lower() for name in columns[section]]
+            row = _row_of_cells(reader.line_num, _join_times(told[2:]), names)
             is_sum = any(cell.startswith("Total") for cell in told[2:3])
             if kind == "Data" and section in STATEMENT_ROWS and not is_sum:
                 lines.append(replace(row, section=section))

@@ -124,8 +124,10 @@ def parse_amount(text: Any, name: str, mark: str = ".", coins: Sequence[str] = (
 # Times
 
 
-def is_written_date(text: str) -> bool:
-    return _PARTS.fullmatch(text.strip()) is not None
+def is_date_of_some_order(text: str) -> bool:
+    """Whether a cell is a date whose day and month may stand either way round."""
+    found = _PARTS.fullmatch(text.strip())
+    return found is not None and found[2] != "." and len(found[1]) != 4
 
 
 def date_order(texts: Iterable[str]) -> str | None:
@@ -134,7 +136,7 @@ def date_order(texts: Iterable[str]) -> str | None:
     for text in texts:
         found = _PARTS.fullmatch(text.strip())
         if found is None or found[2] == "." or len(found[1]) == 4:
-            continue
+            continue  # words, or a day in an order of its own
         if int(found[1]) > 12:
             proofs.setdefault(DAY_FIRST, text)
         elif int(found[3]) > 12:

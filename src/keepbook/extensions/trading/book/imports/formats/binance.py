@@ -40,14 +40,12 @@ def spot(line: FileRow, reader: CellReader) -> Fill:
     symbol = values.symbol(line.cells[first_filled(line, "pair", "market")])
     base, quote = values.split_symbol(symbol)
     older = "market" in line.cells
-    coins = (base, quote)
+    coins = tuple(name for name in (base, quote) if name[:1].isdigit())
     size, coin = reader.amount(line, "amount" if older else "executed", coins=coins)
     if coin and coin != base and not quote:
         symbol = f"{symbol.removesuffix(coin)}/{coin}"
-    if older:
-        _compare_amount(line, reader, size, "total", coins)
-    else:
-        _compare_amount(line, reader, size, "amount", coins)
+    price = reader.number(line, "price")
+    _compare_amount(line, reader, size, price, "total" if older else "amount", coins)
     if line.cells.get("fee"):
         fee, fee_coin = reader.amount(line, "fee", coins=coins)
     else:
@@ -56,15 +54,15 @@ def spot(line: FileRow, reader: CellReader) -> Fill:
     return make_fill(
         line, time=_moment(line, reader, *DATES, zone="UTC"), symbol=symbol,
         side=values.parse_side(line.cells[first_filled(line, "type" if older else "side")]), quantity=size,
-        price=reader.number(line, "price"), id=line.cells.get("trade id"), fees=((fee, paid_in),),
+        price=price, id=line.cells.get("trade id"), fees=((fee, paid_in),),
     )  # fmt: skip
 
 
 def _compare_amount(
-    line: FileRow, reader: CellReader, size: Decimal, column: str, coins: tuple[str, str]
+    line: FileRow, reader: CellReader, size: Decimal, price: Decimal, column: str, coins: tuple[str, ...]
 ) -> None:  # fmt: skip
     if line.cells.get(column):
-        told, price = reader.amount(line, column, coins=coins)[0], reader.number(line, "price")
+        told = reader.amount(line, column, coins=coins)[0]
         slack = Decimal("0.01") + abs(size) * rounding(line.cells["price"]) + abs(told) / 1000
         reader.compare(line.row, "price × quantity", abs(size) * price, abs(told), slack)
 
