@@ -70,7 +70,8 @@ def test_with_nothing_traded_the_page_says_how_to_begin(client: Any) -> None:
     assert "Nothing trades here yet" in text
     assert "keepbook trading import trades trades.csv" in text
     assert 'href="/trading/new"' in text
-    assert 'href="/trading/load"' in text
+    assert 'class="btn primary" href="/trading/import"' in text
+    assert 'href="/trading/load"' in client.get("/trading/import").text
 
 
 def test_the_list_shows_what_each_deployment_came_to(client: Any, alice: Any, desk: Any) -> None:
