@@ -143,7 +143,7 @@ def _program(name: str, words: Sequence[str], url: URL) -> None:
     else:
         words = [*words, f"--dbname={plain.render_as_string()}"]
     command = [found, *words]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603 the database's own
     if done.returncode != 0:
         why = next((line for line in done.stderr.splitlines() if line.strip()), f"it ended with {done.returncode}")
         raise KeepbookError(f"{why}; KEEPBOOK_ADMIN_DB names the administrator", code="copy_failed")
