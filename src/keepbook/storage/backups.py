@@ -24,7 +24,7 @@ from keepbook.storage.database import is_postgresql
 from keepbook.storage.engines.book_file import connect_file
 
 OWNERS = "SELECT owner FROM ledger UNION SELECT owner FROM covers ORDER BY owner"
-"""Everybody who has a chain."""
+"""The query for all owners: those who have a chain."""
 ENDINGS = {"sqlite": ".db", "postgresql": ".dump"}
 
 
@@ -66,8 +66,8 @@ def open_copy(address: str, made: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 def _copy_file(source: Path, target: Path, busy_seconds: float) -> None:
-    """VACUUM INTO reads one snapshot. The backup API would start over with each write to the source, and for ever with
-    a connection that has one open."""
+    """Copied by VACUUM INTO, which reads one snapshot. The backup API would start over with each write to the source,
+    and never end beside a connection that keeps a transaction open."""
     with FORK_GATE, closing(connect_file(str(source), timeout=busy_seconds, isolation_level=None)) as connection:
         try:
             connection.execute("VACUUM INTO ?", (str(target),))
@@ -130,18 +130,20 @@ def _as_admin(url: URL, statement: str) -> None:
 
 
 def _program(name: str, words: Sequence[str], url: URL) -> None:
-    """One of PostgreSQL's own programs; the password goes by the environment, where no list of processes shows it."""
+    """Run one of PostgreSQL's programs. The password is passed in the environment, as process lists show arguments."""
     found = shutil.which(name)
     if found is None:
         raise NotFound(f"{name} is not installed here; it comes with PostgreSQL's client programs", code="no_program")
     plain = url.set(drivername="postgresql", password=None)
-    told = {**os.environ, **({} if url.password is None else {"PGPASSWORD": str(url.password)})}
-    told["PGOPTIONS"] = ""
-    if name == "pg_restore":  # its database is named among the words, the server by what else the address says
-        told |= _server(url)
+    environment = {**os.environ, "PGOPTIONS": ""}
+    if url.password is not None:
+        environment["PGPASSWORD"] = str(url.password)
+    if name == "pg_restore":  # its --dbname is the new database's name, so the server is named by the environment
+        environment |= _server(url)
     else:
         words = [*words, f"--dbname={plain.render_as_string()}"]
-    done = subprocess.run([found, *words], env=told, capture_output=True, text=True, check=False)  # noqa: S603 the database's own
+    command = [found, *words]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603 the database's own
     if done.returncode != 0:
         why = next((line for line in done.stderr.splitlines() if line.strip()), f"it ended with {done.returncode}")
         raise KeepbookError(f"{why}; KEEPBOOK_ADMIN_DB names the administrator", code="copy_failed")

@@ -1,7 +1,7 @@
 """Writes very many rows of one table through the driver itself: new rows are inserted, changed rows updated.
 
-Core would build a dictionary and a statement's parameters for each row; here a row is a tuple from the file to the
-database, and loading is as fast as SQLite is.
+Core would build a dictionary and parameters for each row. Here a row stays one tuple from the file to the database, so
+loading is as fast as SQLite itself.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Table, and_, bindparam, false, literal_column
 
 RowValues = tuple[Any, ...]
 _BATCH = "__batch__"
-"""Where a statement names the batch."""
+"""Stands for the batch's number in the text of a statement."""
 
 
 class KeptCounts(NamedTuple):
@@ -63,7 +63,7 @@ class BulkRows:
                 cursor.executemany(update_sql, lay_update(rows))
 
     def _for(self, conn: Connection) -> tuple[str, Any, str, Any]:
-        """The two statements for this engine, and how each wants its rows."""
+        """The INSERT and the UPDATE for this engine, each followed by the function that lays out its rows."""
         name = conn.dialect.name
         known = self._compiled.get(name)
         if known is None:

@@ -1,8 +1,9 @@
-"""Writes the rows of extensions into an empty book, in an order that their guards let through.
+"""Writes the rows of extensions into an empty book, in an order that their guards accept.
 
-A row that came to an end is begun, spoken in and ended, as it was when it happened; one that said something else before
-says that first. What is needed for it stands in how the tables are declared (`begins`, `during`, `earlier_of`), and so
-in the record of what is installed: an import keeps the rows also of an extension whose code is gone.
+A row that was ended is written as it began, then the rows that were written during it, then its end, as it happened. If
+it had earlier states, it gets these first. How to do so follows from the declarations of the tables (`begins`,
+`during`, `earlier_of`), which the record of what is installed has too: so rows are imported even if the extension's
+code is gone.
 """
 
 from collections import defaultdict
@@ -22,42 +23,42 @@ Put = Callable[[Table, Sequence[Row]], None]
 
 
 def beginning_of(table: Table) -> dict[str, str | None]:
-    """What the columns of a row hold before it has come to anything."""
+    """The values of those columns that change later, as they are when a row is first written."""
     found: dict[str, str | None] = {}
-    for told in rules_of(table).begins:
-        column, _, word = told.partition("=")
+    for rule in rules_of(table).begins:
+        column, _, word = rule.partition("=")
         found[column] = word or None
     return found
 
 
 def has_come_further(row: Row, beginning: Mapping[str, str | None]) -> bool:
-    """Whether something stands in a row that was empty when it began."""
+    """Whether a column has a value that was empty when the row began."""
     return any(row[column] is not None for column, word in beginning.items() if word is None)
 
 
 def referred_first(rows: Sequence[Row], key: str, names: Sequence[str]) -> Iterator[Row]:
-    """The rows, each after those that it names in one of its columns."""
+    """The rows in another order: each after those that it names in the columns `names`, as far as that is possible."""
     waiting = {row[key]: row for row in rows}
     entered = set()
     for row in rows:
-        line = [row]
-        while line:
-            mine = line[-1][key]
-            before = [waiting[line[-1][name]] for name in names if line[-1][name] in waiting]
-            if mine in waiting and mine not in entered and before:
-                entered.add(mine)
-                line += before
+        stack = [row]
+        while stack:
+            top = stack[-1]
+            named = [waiting[top[name]] for name in names if top[name] in waiting]
+            if top[key] in waiting and top[key] not in entered and named:
+                entered.add(top[key])
+                stack += named
                 continue
-            told = line.pop()
-            if waiting.pop(mine, None) is not None:
-                yield told
+            stack.pop()
+            if waiting.pop(top[key], None) is not None:
+                yield top
 
 
 # Operations
 
 
 class _RowsOf:
-    """The rows of one table that were written with the rows of another, by the row they name."""
+    """The rows of one table that name rows of another in `column`, grouped by the row they name."""
 
     def __init__(self, table: Table, column: str, rows: Sequence[Row]) -> None:
         self.table = table
@@ -67,16 +68,16 @@ class _RowsOf:
             self._by_name[row[column]].append(row)
 
     def of(self, name: Any) -> list[Row]:
-        """Those that name this row, once."""
+        """The rows that name this one; the next call for it returns none."""
         return self._by_name.pop(name, [])
 
     def left(self) -> list[Row]:
-        """Those that name none."""
+        """The rows that `of` has not returned: they name a row that does not exist."""
         return [row for rows in self._by_name.values() for row in rows]
 
 
 def put_extension_rows(tx: Tx, found: Mapping[str, Sequence[Row]], put: Put) -> None:
-    """Write the rows of a file, which `found` has by kind of line."""
+    """Write the rows of extensions from a file. `found` has all rows by kind of line; `put` writes rows of a table."""
     theirs = {table.name for table in tx.tables.of_extensions}
     tables = {kind: table for kind, table in tx.tables.exported.items() if table.name in theirs}
     during = _written_with(tables, found, "during")
@@ -91,19 +92,19 @@ def put_extension_rows(tx: Tx, found: Mapping[str, Sequence[Row]], put: Put) -> 
 
 
 def _written_with(tables: Mapping[str, Table], found: Mapping[str, Sequence[Row]], rule: str) -> dict[str, _RowsOf]:
-    """By the name of the table with whose rows they were written."""
-    told = {kind: getattr(rules_of(table), rule) for kind, table in tables.items()}
-    return {named[0]: _RowsOf(tables[kind], named[1], found[kind]) for kind, named in told.items() if named}
+    """The rows of tables that have this rule (`during` or `earlier_of`), by the name of the table that it names."""
+    rules = {kind: getattr(rules_of(table), rule) for kind, table in tables.items()}
+    return {value[0]: _RowsOf(tables[kind], value[1], found[kind]) for kind, value in rules.items() if value}
 
 
 def _put_histories(tx: Tx, table: Table, rows: Sequence[Row], put: Put, during: _RowsOf, earlier: _RowsOf) -> None:
-    """Write each row as it began, then what was written with it, then what it came to."""
+    """Write each row as it began, then the rows written during it, then its earlier states, then its last."""
     (key,) = _key(table)
     beginning = beginning_of(table)
 
-    def change(row: Row, told: Row) -> None:
+    def change(row: Row, state: Row) -> None:
         mine = (table.c.owner == tx.owner, table.c[key] == row[key])
-        tx.conn.execute(update(table).where(*mine).values({name: told[name] for name in beginning}))
+        tx.conn.execute(update(table).where(*mine).values({name: state[name] for name in beginning}))
 
     for row in referred_first(rows, key, [name for name in rules_of(table).ids if name != key]):
         said_before = earlier.of(row[key])
@@ -113,14 +114,14 @@ def _put_histories(tx: Tx, table: Table, rows: Sequence[Row], put: Put, during: 
             continue
         put(table, [{**row, **beginning}])
         put(during.table, during.of(row[key]))
-        for told in said_before:
-            change(row, told)
-            put(earlier.table, [told])
+        for state in said_before:
+            change(row, state)
+            put(earlier.table, [state])
         change(row, row)
     for one in (during, earlier):
-        put(one.table, one.left())  # they name no row: the guards refuse them
+        put(one.table, one.left())  # the guards refuse these
 
 
 def _key(table: Table) -> list[str]:
-    """What tells the rows of one owner apart."""
+    """The primary key without the owner."""
     return [column.name for column in table.primary_key.columns if column.name != "owner"]

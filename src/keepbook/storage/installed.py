@@ -1,8 +1,8 @@
 """What is installed in a database: the record of extensions and their tables, and how another one is installed.
 
-The table `extensions` says of each extension which tables it brought and what is done with their rows. Where the code
-is there, its own declarations are used; where it is gone, tables are made again from the record, so that an export, an
-import, an erasure and `verify` reach every row. What guards a table stands in the database itself.
+The table `extensions` records for each extension which tables it has and what is done with their rows. If its code is
+installed, its own declarations are used. If the code is gone, its tables are rebuilt from the record, so that exports,
+imports, erasures and `verify` reach every row. The guards of a table are in the database itself.
 """
 
 import json
@@ -33,15 +33,16 @@ class InstalledExtension(NamedTuple):
 
 
 Record = tuple[InstalledExtension, ...]
-"""All of them, in the order in which they were installed."""
+"""All rows of the record, in the order of installation."""
 
 
 # Rules
 
 
 def describe_tables(tables: Iterable[Table]) -> str:
-    """What the record says of tables: columns with their types, the key, and the rules that are not the usual ones."""
-    told = [
+    """How the record describes tables: columns with their types, the key, and the rules that differ from the
+    defaults."""
+    described = [
         {
             "name": table.name,
             "columns": {column.name: _type_name(column) for column in table.c},
@@ -50,7 +51,7 @@ def describe_tables(tables: Iterable[Table]) -> str:
         }
         for table in tables
     ]
-    return json.dumps(told, ensure_ascii=True, separators=(",", ":"))
+    return json.dumps(described, ensure_ascii=True, separators=(",", ":"))
 
 
 def _type_name(column: Column[Any]) -> str:
@@ -68,15 +69,15 @@ def _unusual_rules(rules: RowRules) -> dict[str, Any]:
 
 def rebuild_tables(described: str) -> tuple[Table, ...]:
     """The tables of an extension whose code is gone, as far as the record tells."""
-    home = MetaData()
-    return tuple(_rebuild(home, told) for told in json.loads(described))
+    metadata = MetaData()
+    return tuple(_rebuild(metadata, one) for one in json.loads(described))
 
 
-def _rebuild(home: MetaData, told: dict[str, Any]) -> Table:
-    columns = [Column(name, _TYPES[kind]) for name, kind in told["columns"].items()]
-    table = Table(told["name"], home, *columns, PrimaryKeyConstraint(*told["key"]))
+def _rebuild(metadata: MetaData, described: dict[str, Any]) -> Table:
+    columns = [Column(name, _TYPES[kind]) for name, kind in described["columns"].items()]
+    table = Table(described["name"], metadata, *columns, PrimaryKeyConstraint(*described["key"]))
     rules: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in told["rules"].items()
+        name: tuple(value) if isinstance(value, list) else value for name, value in described["rules"].items()
     }
     table.info["rules"] = RowRules(**rules)
     return table
@@ -123,7 +124,7 @@ def table_set(record: Record) -> TableSet:
 
 @cache
 def _table_set(record: Record, code: tuple[Extension | None, ...]) -> TableSet:
-    """The code is asked for anew each time: it may come after a book with its rows was opened."""
+    """`code` is part of the cache's key, since an extension may be loaded after a book with its rows was opened."""
     found = tuple(zip(record, code, strict=True))
     tables = TableSet(lambda: (table for one, extension in found for table in _tables_of_row(one, extension)))
     known_to_fit = {None, *shipped().values()}
@@ -142,7 +143,7 @@ def _tables_of_row(one: InstalledExtension, extension: Extension | None) -> tupl
 
 
 def rows_without_code(conn: Connection, owner: str, record: Record) -> list[str]:
-    """The extensions whose code is not here and of which this owner has rows."""
+    """The names of extensions whose code is not installed but of which this owner has rows."""
     gone = missing_code(record)
     theirs = {one.name: rebuild_tables(one.tables) for one in record if one.name in gone}
     return [name for name, tables in theirs.items() if any(_has_rows(conn, owner, table) for table in tables)]

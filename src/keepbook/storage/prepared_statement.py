@@ -1,8 +1,8 @@
-"""Statements for the hot path, compiled once for each engine and run by the driver itself.
+"""Prepared statements: compiled once for each engine by SQLAlchemy Core, and run by the driver directly.
 
-Core builds them, so they are written once and portable; at run time only the string and the order of its parameters are
-needed. Only plain text and numbers go through here, which both drivers take as they are. Measured, a durable write
-costs half of what it does when every statement goes through Core's execution.
+Building them with Core keeps them portable; at run time only the SQL and the order of its parameters are needed. All
+values are plain text and numbers, which both drivers take as they are. Measured: a durable write costs half of what it
+costs through Core's own execution.
 """
 
 from collections import namedtuple
@@ -54,7 +54,7 @@ class PreparedStatement:
 
     @cached_property
     def _row(self) -> Any:
-        """Like a row of Core: its columns by name, and `_mapping`."""
+        """A named tuple that behaves like a row of Core: it has the columns by name, and `_mapping`."""
         columns: Any = getattr(self._statement, "exported_columns")  # noqa: B009  an Executable need not have them
         made = namedtuple("Row", list(columns.keys()))  # type: ignore[misc]
         made._mapping = property(lambda row: row._asdict())  # type: ignore[attr-defined]
@@ -70,11 +70,11 @@ class PreparedStatement:
             driver_of(conn).cursor().executemany(sql, [fill(values) for values in rows])
 
     def rows(self, conn: Connection, values: Mapping[str, Any]) -> list[Any]:
-        """Every row, its columns by name."""
+        """Every row, as a named tuple."""
         return list(map(self._row._make, self.tuples(conn, values)))
 
     def tuples(self, conn: Connection, values: Mapping[str, Any]) -> list[Any]:
-        """Every row as a tuple of the driver: for many rows whose column order is plain."""
+        """Every row as the driver's own tuple, which is quicker."""
         sql, fill = self._for(conn.dialect)
         found: list[Any] = driver_of(conn).execute(sql, fill(values)).fetchall()
         return found
@@ -86,12 +86,12 @@ class PreparedStatement:
         return None
 
     def _for(self, dialect: Dialect) -> tuple[str, Callable[[Mapping[str, Any]], Any]]:
-        """The text for this engine, and how to lay out its parameters."""
+        """The SQL for this engine, and a function that puts values into the form it takes parameters in."""
         known = self._compiled.get(dialect.name)
         if known is None:
             assert isinstance(self._statement, ClauseElement)
             compiled: Any = self._statement.compile(dialect=dialect, column_keys=self._columns)
-            constants: dict[str, Any] = dict.fromkeys(self._columns or ())  # a column not given is empty
+            constants: dict[str, Any] = dict.fromkeys(self._columns or ())  # a column without a value is NULL
             constants |= {name: bind.value for name, bind in compiled.binds.items() if not bind.required}
             known = self._compiled[dialect.name] = (compiled.string, _filling(compiled.positiontup, constants))
         return known
@@ -103,7 +103,8 @@ def driver_of(conn: Connection) -> Any:
 
 
 def _filling(order: Sequence[str] | None, constants: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Any]:
-    """Lays out parameters: by name where the statement has no order, else in its order."""
+    """A function that turns values by name into parameters: a dictionary, or if `order` is given, a sequence in that
+    order. Names without a value get their constant."""
     if order is None:
         return lambda values: {**constants, **values}
 
@@ -144,7 +145,7 @@ def _changing(table: Table, where: tuple[str, ...], names: tuple[str, ...]) -> P
 class PreparedForIds:
     """A prepared query with a list of ids. It is compiled once for each of a few list sizes.
 
-    A shorter list is padded with its last id; a longer list is asked in several queries. `among(parameters)` builds the
+    A list of another size is filled up with its last id, or asked in several queries. `among(parameters)` builds the
     statement.
     """
 
@@ -179,8 +180,8 @@ class PreparedForIds:
 
 
 class PreparedForEach(PreparedForIds):
-    """A prepared query for several values at once, such as terms: what each of them finds, under a limit of its own, in
-    one statement. `one(value)` builds the query for one; a list is filled up with a value that finds nothing."""
+    """A prepared statement that runs a query once for each of several values, such as terms, each with a limit of its
+    own. `one(value)` builds the query for one value. A list is filled up with a value that finds nothing."""
 
     SIZES: ClassVar[tuple[int, ...]] = (1, 2, 4, 8, 16)
     FINDS_NOTHING = ""

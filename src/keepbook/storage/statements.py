@@ -25,8 +25,10 @@ def split(script: str) -> Iterator[str]:
         elif word == "END":
             depth -= 1
         elif word == ";" and depth == 0:
-            if statement := script[start : mark.start()].strip():
+            statement = script[start : mark.start()].strip()
+            if statement:
                 yield statement
             start = mark.end()
-    if rest := _COMMENT.sub("", script[start:]).strip():
+    rest = _COMMENT.sub("", script[start:]).strip()
+    if rest:
         yield rest

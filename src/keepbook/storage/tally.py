@@ -1,4 +1,4 @@
-"""Counts what happened in this process, by kind, for whoever operates it. It has no owner, no id and no text.
+"""Counts what happened in this process, by kind, for its operator. The counts have no owner, no id and no text.
 
 A transaction counts for itself. Its counts are added when it is committed, and dropped when it is rolled back.
 """
@@ -22,7 +22,7 @@ class EventTally:
         follow_forks(self)
 
     def follow(self, told: Callable[[Counts], None]) -> None:
-        """Tell a method, as long as its object lives, of everything that is counted from now on."""
+        """Call a method with everything that is counted from now on, as long as its object lives."""
         self._followers = [each for each in self._followers if each() is not None]
         self._followers.append(WeakMethod(told))
 
@@ -35,8 +35,9 @@ class EventTally:
             for what, times in counts.items():
                 self._counts[what] = self._counts.get(what, 0) + times
         for each in self._followers:
-            if (told := each()) is not None:
-                told(counts)
+            method = each()
+            if method is not None:
+                method(counts)
 
     def counts(self) -> Counts:
         with self._lock:

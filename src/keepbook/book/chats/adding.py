@@ -29,7 +29,8 @@ class ModelUse(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ComingTurn:
-    """A turn that is about to be stored, as `Message` has it. `words` is what it is found by, if that is known."""
+    """A turn that is about to be stored; the fields are those of `Message`. `words` are its index terms, if they were
+    computed before."""
 
     role: str
     text: str
@@ -57,7 +58,7 @@ def clean_turn(role: str, text: str) -> str:
 
 
 def announce_turn(tx: Tx, thread_id: str, turn: int, role: str, text: str) -> None:
-    """Announce the turn that this transaction will store, by `add_message`, so that lines can quote from it before."""
+    """Announce a turn that this transaction will store by `add_message`, so that lines may quote it before."""
     tx.coming[thread_id, turn] = (role, clean_text(text, "text", MESSAGE_LIMIT))
 
 
@@ -72,7 +73,7 @@ def add_message(
 def add_messages(
     tx: Tx, thread_id: str, coming: Sequence[ComingTurn], *, close_after_hours: float = 6.0
 ) -> list[Message]:
-    """Add messages to a chat, one after the other. A closed chat is open again."""
+    """Add messages to a chat, in this order. A closed chat is opened again."""
     texts = [clean_turn(one.role, one.text) for one in coming]
     thread = get_thread(tx, thread_id)
     if thread.deleted_at is not None:
@@ -111,12 +112,12 @@ def _row(tx: Tx, thread_id: str, turn: int, one: ComingTurn, text: str) -> dict[
 
 
 def _touch(tx: Tx, thread: Thread, rows: Sequence[dict[str, Any]], touched: str) -> None:
-    told: dict[str, Any] = {"turns": rows[-1]["turn"], "state": "active", "touched_at": touched}
+    changed: dict[str, Any] = {"turns": rows[-1]["turn"], "state": "active", "touched_at": touched}
     replaced = [row["instead_of"] for row in rows if row["instead_of"] is not None]
-    if replaced and min(replaced) <= thread.compressed_through:  # what they replace is in the summary
-        told |= {"compressed_through": 0, "compressed": None}
+    if replaced and min(replaced) <= thread.compressed_through:  # the compressed summary has turns that are replaced
+        changed |= {"compressed_through": 0, "compressed": None}
     here = {"owner": tx.owner, "id": thread.id}
-    set_columns(tx.conn, threads, here, {"failures": 0, "failure": None, **told})
+    set_columns(tx.conn, threads, here, {"failures": 0, "failure": None, **changed})
 
 
 _SAY = PreparedStatement(insert(messages), messages.c.keys())

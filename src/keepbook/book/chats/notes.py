@@ -53,7 +53,8 @@ def bookmark(tx: Tx, now: str, thread_id: str, turn: int) -> Note:
     """Store the text of a turn as a note. The same turn again returns the note that exists."""
     clean_whole(turn, "turn", 0)
     there = select(notes).where(notes.c.owner == tx.owner, notes.c.thread_id == thread_id, notes.c.turn == turn)
-    if (row := tx.conn.execute(there).first()) is not None:
+    row = tx.conn.execute(there).first()
+    if row is not None:
         return _to_note(row)
     return write_note(tx, now, get_text(tx, thread_id, turn), thread_id=thread_id, turn=turn)
 
@@ -76,13 +77,9 @@ def restore_note(tx: Tx, note: Note) -> Note:
     said = select(messages.c.turn).where(
         messages.c.owner == tx.owner, messages.c.thread_id == note.thread_id, messages.c.turn == note.turn
     )
-    there = note.turn is not None and tx.conn.execute(said).first() is not None
-    thread_id = None
-    if there:
-        thread_id = note.thread_id
-    turn = None
-    if there:
-        turn = note.turn
+    thread_id = turn = None
+    if note.turn is not None and tx.conn.execute(said).first() is not None:
+        thread_id, turn = note.thread_id, note.turn
     row = {
         "owner": tx.owner, "id": new_id(), "text": clean_note(note.text),
         "thread_id": thread_id, "turn": turn,

@@ -1,8 +1,8 @@
-"""Pencil: what is not kept of an open chat yet, shown beside the turn that said it, with No and Keep now.
+"""Pencil: lines of an open chat that are not kept yet, shown beside the turn that said them, with No and Keep now.
 
 Without a model these are the offered lines; with a model, what closing would keep, read from the turns each time. The
-person's answer is stored: a No is a declined fact, which closing heeds whatever model reads the chat; a Keep is written
-at once, as the person.
+person's answer is stored. A No is a declined proposal, which closing respects whatever model reads the chat; a Keep is
+written at once, as the person's word.
 """
 
 import zlib
@@ -35,9 +35,9 @@ class Pencil:
     score: float
     sure: bool
     spans: tuple[tuple[int | str, ...], ...] = ()
-    """Of a quotation: the stretches of the chat it is made of."""
+    """For a quotation, the stretches of the chat it is made of."""
     proposal: str | None = None
-    """The question that waits for it, where it is only offered."""
+    """The id of the proposal that offers it; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def keep_pencil(tx: Tx, origin: Origin, preset: Preset, thread_id: str, one: Pen
 def declined_lines(tx: Tx, thread_id: str) -> list[DeclinedLine]:
     """The lines of a chat that the person declined, each with its turn."""
     refused = proposals.list_proposals(tx, status="declined", thread_id=thread_id)
-    found = [one for one in refused if one.question not in ("over", "which")]  # that is no such no
+    found = [one for one in refused if one.question not in ("over", "which")]  # a no to these declines no line
     turns = ((one, int(one.turn_ids[0])) for one in found if len(one.turn_ids) == 1 and one.turn_ids[0].isdecimal())
     return [
         DeclinedLine(one.id, pencil_key(turn, one.content), turn, one.content, one.decided_at or one.created_at)

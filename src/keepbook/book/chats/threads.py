@@ -37,11 +37,11 @@ TITLE_LIMIT = 120
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One turn. `hidden` is sent to the model and shown nowhere; `parts` holds tool calls and their answers. `model`
-    made it, for `tokens_in` and `tokens_out`. It stands in place of the turns from `instead_of` up to itself. Where a
-    reply `broke_off`, that says why: stopped by the person, left by who was listening, failed by its model.
-    `recorded_by` names the agent or program that recorded it, whatever its role; nobody where the person said it at a
-    door of ours, or it was answered here."""
+    """One turn. `hidden` is sent to the model and shown nowhere; `parts` holds tool calls and their answers. `model` is
+    the model that made a reply, `tokens_in` and `tokens_out` what it used. The turn replaces those from `instead_of` up
+    to itself. If a reply is incomplete, `broke_off` says why: stopped by the person, left by the listener, failed by
+    its model. `recorded_by` names the agent or program that recorded it, whatever its role; None if it was said or
+    answered in one of our own chats."""
 
     turn: int
     role: str
@@ -60,14 +60,15 @@ class Message:
 
     @property
     def recorders(self) -> tuple[str, ...]:
-        """Who else than the person and our own model speaks in it: who recorded it, or a passage that it looked up."""
+        """Names of others than the person and our own model whose words it has: who recorded it, or passages that it
+        looked up."""
         if self.recorded_by is not None:
             return (self.recorded_by,)
         return tuple(name for call in self.calls for name in call.get("others", ()))
 
     @property
     def calls(self) -> Sequence[dict[str, Any]]:
-        """The tool calls of a reply that was made here; what a program notes with a turn it records is none."""
+        """The tool calls of a reply that was made here. The `parts` of a turn that a program recorded do not count."""
         if self.recorded_by is None and isinstance(self.parts, list):
             return self.parts
         return ()
@@ -109,7 +110,7 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to close a chat while the lease lasts: what to read, and the watermark it begins at."""
+    """The right to close a chat while the lease lasts, and the turns to read."""
 
     thread: Thread
     token: str
@@ -148,7 +149,7 @@ def start_thread(
     mode: str | None = None,
     focus: str | None = None,
 ) -> Thread:
-    """Begin a chat. The chat of an outside agent's session is returned if it has begun."""
+    """Begin a chat, or return the one that this session of an outside agent has begun."""
     if session is not None:
         session = clean_line(session, "session", 1, 200)
         if found := find_session(tx, session):
@@ -180,8 +181,8 @@ def find_session(tx: Tx, session: str) -> Thread | None:
 
 
 def rename(tx: Tx, thread_id: str, title: str, *, by: str = "person") -> Thread:
-    """Set the title of a chat. A title given by hand is never replaced by a model's, and one of a model's about a topic
-    that is never to be kept is not set."""
+    """Set the title of a chat. A model's title never replaces one given by the person, and is not set if it is about a
+    topic that is never to be kept."""
     thread, title = get_thread(tx, thread_id), clean_line(title, "title", 1, TITLE_LIMIT)
     if by != "person" and (thread.titled_by == "person" or switches.touched_topics(tx, switches.Told(labels=(title,)))):
         return thread
@@ -215,7 +216,7 @@ def restore_thread(tx: Tx, thread_id: str, *, close_after_hours: float = 6.0, by
         raise NotAllowed(f"the person deleted chat {thread_id}; only they bring it back", code="person_only")
     due.cancel(tx, due.PURGE_CHAT, thread_id)
     if thread.state == "active" and thread.turns and not thread.parked:
-        # A sweep that met it in the trash has dropped the reminder.
+        # A sweep that found it in the trash has dropped its reminder.
         due.remind(tx, due.CLOSE, thread_id, later(stamp(thread.touched_at), hours=close_after_hours))
     return _set(tx, thread_id, deleted_at=None)
 
@@ -226,7 +227,8 @@ def claim_closing(tx: Tx, thread_id: str, now: str, *, lease_seconds: float) -> 
     thread = to_thread(row)
     if thread.state != "active" or thread.deleted_at is not None:
         return None
-    if now < (row.closing_until or "") <= later(now, days=1):  # beyond that a clock ran ahead
+    lease_ends = row.closing_until or ""
+    if now < lease_ends <= later(now, days=1):  # a longer lease was taken by a clock that ran ahead, and does not count
         return None
     token = secrets.token_hex(8)
     _set(tx, thread_id, closing_until=later(now, seconds=lease_seconds), closing_by=token)
@@ -241,9 +243,9 @@ def claimed_turns(tx: Tx, held: Claim) -> tuple[Message, ...]:
 
 
 def still_mine(tx: Tx, held: Claim) -> bool:
-    """Whether nobody took the lease over and the watermark has not moved: the condition of writing a closing.
+    """Whether nobody else took the lease and the watermark has not moved. Only then the result of a closing is written.
 
-    A lease that ran out and that nobody took still counts: otherwise a slow model would be asked again for ever.
+    A lease that has expired but that nobody took still counts: else a slow model would be asked again for ever.
     """
     row = _find(tx, held.thread.id)
     return bool(
@@ -261,14 +263,13 @@ def finish(tx: Tx, held: Claim, now: str, *, summary: str | None) -> Thread:
     through = held.thread.turns
     row = _row(tx, held.thread.id)
     newer = row.turns > through
-    erased = held.thread.summary is not None and row.summary is None  # with a memory, while the model was reading
-    if not newer:
-        due.cancel(tx, due.CLOSE, held.thread.id)
-        due.remind(tx, due.ARCHIVE, held.thread.id, later(now, days=ARCHIVE_DAYS))
+    erased = held.thread.summary is not None and row.summary is None  # by a purge, while the model was reading
     if newer:
         state = "active"
     else:
         state = "idle"
+        due.cancel(tx, due.CLOSE, held.thread.id)
+        due.remind(tx, due.ARCHIVE, held.thread.id, later(now, days=ARCHIVE_DAYS))
     return _set(
         tx, held.thread.id, extracted_through=through, summary=None if erased else summary or row.summary,
         state=state, closing_until=None, closing_by=None, failures=0, failure=None,
@@ -293,7 +294,8 @@ def release_closing(tx: Tx, held: Claim, now: str, failure: str, *, retry_minute
 
 
 def set_out_of_view(tx: Tx, thread_id: str, turns: Sequence[int]) -> Thread:
-    """Set which turns a model is not sent. A summary that was made with other turns is made anew."""
+    """Set which turns a model is not sent. If that changes turns which the compressed summary covers, the summary is
+    dropped, to be made anew."""
     thread = get_thread(tx, thread_id)
     changed = set(turns) ^ set(thread.out_of_view)
     out_of_view = None
@@ -320,7 +322,8 @@ def get_thread(tx: Tx, thread_id: str) -> Thread:
 
 
 def _row(tx: Tx, thread_id: str) -> Any:
-    if (row := _find(tx, thread_id)) is None:
+    row = _find(tx, thread_id)
+    if row is None:
         raise no_chat(thread_id)
     return row
 

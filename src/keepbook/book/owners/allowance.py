@@ -26,8 +26,10 @@ def room_for_chat(tx: Tx) -> None:
 
 
 def room_for_text(tx: Tx, text: str | int) -> None:
-    """Check the limit of text, or of so many characters: all versions of all memories and all messages of chats."""
-    if (most := tx.allowance.bytes) is None:
+    """Check whether a text, or so many characters, may be added: all versions of all memories and all messages of chats
+    count."""
+    most = tx.allowance.bytes
+    if most is None:
         return
     used = sum(total.tuples(tx.conn, {"owner": tx.owner})[0][0] or 0 for total in (_KEPT, _SAID))
     if used + (text if isinstance(text, int) else len(text)) > most:
@@ -43,7 +45,10 @@ def room_for_all(tx: Tx, *, memories_more: int, chats_more: int, letters: int) -
         (tx.allowance.memories, memories_more, memories, memories.c.purged_at.is_(None), "memories"),
         (tx.allowance.chats, chats_more, threads, true(), "chats"),
     ):
-        if most is not None and more and (there := _count(tx, table, counted)) + more > most:
+        if most is None or not more:
+            continue
+        there = _count(tx, table, counted)
+        if there + more > most:
             raise LimitReached(
                 f"this book may hold {most:,} {what} and has {there:,}; {more:,} more do not fit, so nothing came in",
                 code=f"limit_{what}",

@@ -17,7 +17,7 @@ from keepbook.storage.tables.choices import choices
 TIERS = ("beginner", "intermediate", "advanced")
 MOST_NAME = 80
 MOST_NEVER = 100
-"""So many topics never to be remembered there are at most: each is looked for in all that is written."""
+"""How many topics never to be remembered there may be; every write is searched for each of them."""
 
 
 @dataclass(frozen=True, slots=True)

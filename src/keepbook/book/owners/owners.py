@@ -16,6 +16,7 @@ from keepbook.storage.tables.memory import memories, versions
 from keepbook.storage.tables.upkeep import due
 
 _UNSEEN = ("Cc", "Cs", "Zl", "Zp")
+"""Unicode categories of characters that no name may have: controls, surrogates, line and paragraph separators."""
 
 
 def clean_owner(name: object) -> str:
@@ -35,13 +36,12 @@ def clean_owner(name: object) -> str:
 
 
 def everyone(conn: Connection) -> list[str]:
-    """Every owner of a book here, asked without an owner's scope. An owner who only ever chatted is known by due
-    work."""
+    """All owners in this database. An owner who has only chatted has no row in `owners`, but in `due`."""
     return list(conn.execute(union(select(owners.c.owner), select(due.c.owner)).order_by("owner")).scalars())
 
 
 def preset_name(tx: Tx) -> str | None:
-    """The preset this owner has chosen, if any. It comes with the end of the ledger, where that was read."""
+    """The preset this owner has chosen, if any. It is read together with the end of the ledger, or here."""
     if tx.own_preset is None:
         row = _PRESET.first(tx.conn, {"owner": tx.owner})
         tx.own_preset = (None if row is None else row.preset,)
@@ -49,8 +49,8 @@ def preset_name(tx: Tx) -> str | None:
 
 
 def zone_name(tx: Tx) -> str:
-    """The owner's time zone: from an active memory with the subject `timezone` in the person's own words, else as
-    configured. Figures are counted by it, so that what an agent noted, recorded or filed there sets none."""
+    """The owner's time zone: from an active memory with the subject `timezone` in the person's own words, or else as
+    configured. Days are counted by it, so words that an agent wrote or recorded cannot set it."""
     told = _ABOUT_TIMEZONE.tuples(tx.conn, {"owner": tx.owner})
     named = (zone for (content,) in told for zone in _ZONES.findall(content))
     for zone in named:
@@ -63,7 +63,7 @@ def zone_name(tx: Tx) -> str:
 
 
 def make_known(tx: Tx, now: str) -> None:
-    """Note the owner with the settings of a new book, if nothing was noted yet. Settings are changed by an entry
+    """Give the owner a row with the settings of a new book, if there is none. Settings are changed by entries
     (`ledger/owner_settings.py`)."""
     known = select(owners.c.owner).where(owners.c.owner == tx.owner)
     if tx.conn.execute(known).first() is None:
@@ -114,6 +114,6 @@ class Presets:
         preset: Preset | None = tx.presets.get((self, asked))
         if preset is None:
             preset = self._load(asked or self.chosen or preset_name(tx) or "general")
-            if not tx.writes:  # a page asks twenty times; what is written may be the choice itself
+            if not tx.writes:  # cached for pages, which ask often; a write may change the choice
                 tx.presets[self, asked] = preset
         return preset

@@ -5,7 +5,7 @@ from keepbook.storage.database import Database
 from keepbook.storage.schema import SERVER
 
 ALIVE_SECONDS = 300.0
-"""So long a server counts as alive after it last said so."""
+"""How long a server counts as alive after it last called `note`."""
 
 
 class Servers:

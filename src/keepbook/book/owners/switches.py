@@ -1,8 +1,9 @@
-"""The person's switches, heeded in the book for every way in: memory off, and topics never to be kept.
+"""The person's switches, which the book obeys for every caller: memory off, and topics never to be kept.
 
-With memory off a program reads and writes nothing; the person's own doors go on. Of such a topic nobody but the person
-writes; what they type against one themself is asked once. Topics are found by words, and by meaning where the
-transaction has an embedder. The switches are read with the end of the ledger, so that they cost no statement.
+With memory off, programs read and write nothing; the person's own doors still work. About a topic never to be kept
+nobody but the person may write; if they type something about one, they are asked once. Topics are found by words, and
+by meaning if the transaction has an embedder. The switches are read together with the end of the ledger, so that they
+cost no statement of their own.
 """
 
 from collections.abc import Sequence
@@ -32,7 +33,7 @@ class Told:
     labels: tuple[str, ...] = ()
 
     def without(self, before: "Told") -> "Told":
-        """What is told now and was not before."""
+        """The words that were not there before."""
         if self.content == before.content:
             content = ""
         else:
@@ -72,12 +73,12 @@ def refuse_incognito(tx: Tx, thread: str | None) -> None:
 
 
 def touched_topics(tx: Tx, told: Told) -> list[str]:
-    """The topics never to be kept that are spoken of: in the line by words and meaning, in the rest by words."""
+    """The topics never to be kept that these words are about: the line by words and meaning, the rest by words."""
     return topics_told(told, never_topics(tx), tx.sense)
 
 
 def topics_told(told: Told, never: Sequence[str], sense: Sense | None = None) -> list[str]:
-    """Those of the topics that are spoken of."""
+    """Those of the topics `never` that these words are about."""
     if not never:
         return []
     if told.content:
@@ -105,7 +106,8 @@ def embed_for_topics(content: str, never: Sequence[str], sense: Sense) -> None:
 
 
 def ask_about_topics(tx: Tx, told: Told, *, before: Told | None = None) -> None:
-    """Ask the person who types against a topic of theirs. Where the line `before` was about it, they were asked."""
+    """Ask a person who types about a topic that they want never to be kept, by raising `Conflict`. If the line `before`
+    was about it too, they were asked already."""
     topics = touched_topics(tx, told)
     if topics and before is not None:
         topics = [topic for topic in topics if topic not in touched_topics(tx, before)]
@@ -118,10 +120,10 @@ def ask_about_topics(tx: Tx, told: Told, *, before: Told | None = None) -> None:
 
 
 def leave_out_topics(text: str, never: Sequence[str], sense: Sense | None = None) -> str:
-    """A text without its sentences about topics that are never to be kept; empty where all of it is about one."""
+    """A text without its sentences about topics never to be kept; empty if nothing else is left."""
     if not never or not find_topics(text, never, sense):
         return text
-    from keepbook.book.text.sentences import sentences  # few have topics, and fewer a summary about one
+    from keepbook.book.text.sentences import sentences  # imported here, as it is seldom needed
 
     said = (text[begin:end].strip() for begin, end in sentences(text))
     kept = " ".join(sentence for sentence in said if not find_topics(sentence, never, sense))
@@ -134,7 +136,7 @@ def leave_out_topics(text: str, never: Sequence[str], sense: Sense | None = None
 
 
 def _stored(tx: Tx) -> tuple[str | None, str | None]:
-    if tx.switches is None:  # read before the end of the ledger was, or changed by this transaction
+    if tx.switches is None:  # the end of the ledger was not read yet, or this transaction changed them
         found = dict(_SWITCHES.tuples(tx.conn, {"owner": tx.owner}))
         tx.switches = (found.get("memory"), found.get("never"))
     return tx.switches
@@ -144,5 +146,5 @@ _SWITCHES = PreparedStatement(select(choices.c.name, choices.c.value).where(choi
 
 
 def keepable_summary(tx: Tx, summary: str) -> str:
-    """A summary without what is about topics that the person wants never kept."""
+    """A summary without sentences about topics that the person wants never to be kept."""
     return leave_out_topics(summary, never_topics(tx), tx.sense)

@@ -1,8 +1,8 @@
 """Quotations: which words of a chat a line is made of, and how they are put together and shown.
 
-A span names a stretch of a stored turn, counted in letters. `content_of` is the one function from spans to the content
-of a line; it adds brackets, blanks and " … ", never a word. `shown_text` is the one function from a line to what people
-and models see of it: a quotation stands in “ ”, followed by its day if its words count from it. Pure.
+A span names a stretch of a stored turn, by its first and last letter. `content_of` makes the content of a line from
+spans; it adds brackets, blanks and " … ", never a word. `shown_text` makes what people and models see of a line: a
+quotation stands in “ ”, followed by the day it was said on if its words count days from it. All functions are pure.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,9 +17,9 @@ from keepbook.patterns import regex
 SpanKind = Literal["said", "along", "exchanged", "question"]
 KINDS: tuple[str, ...] = get_args(SpanKind)
 GAP = " … "
-"""Stands between stretches that are not neighbours, and for words left out."""
+"""Stands between two stretches with other words between them."""
 _CLOSING = ",.;:!?%)"
-"""No blank stands before these."""
+"""Marks that have no blank before them."""
 _INSIDE_NUMBERS, _INSIDE_WORDS, _INSIDE_NAMES = ".,:", "'’", "@_"
 """Marks that join what stands on both sides of them to one word."""
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -72,7 +72,7 @@ def _words(span: Span, texts: Mapping[int, str]) -> str:
 
 
 def _joint(before: Span, after: Span, words: str, texts: Mapping[int, str]) -> str:
-    """What stands between two stretches that follow each other in a line."""
+    """The text between two stretches that follow each other in a line: nothing, a blank, or the mark for a gap."""
     if "exchanged" in (before.kind, after.kind):
         return _joint_of_exchange(before, after, words, texts)
     between = texts[before.turn][before.end : after.start]
@@ -84,7 +84,7 @@ def _joint(before: Span, after: Span, words: str, texts: Mapping[int, str]) -> s
 
 
 def _joint_of_exchange(before: Span, after: Span, words: str, texts: Mapping[int, str]) -> str:
-    """What was put in stands where the old words stood: with a blank on each side that had one."""
+    """The text beside exchanged words: a blank where the old words had one, else nothing."""
     if after.kind != "exchanged" and words[0] in _CLOSING:
         return ""
     if before.kind != "exchanged":
@@ -127,7 +127,7 @@ def exchange_in_content(content: str, start: int, end: int, words: str) -> str:
 
 
 def _places(spans: Sequence[Span], texts: Mapping[int, str]) -> list[tuple[int, int]]:
-    """Of each letter of the content, in which span it stands and where in its turn; -1 for what no span has."""
+    """For each letter of the content, the number of its span (-1: none) and its place in the turn."""
     content, found, at = content_of(spans, texts), list[tuple[int, int]](), 0
     for number, span in _in_order(spans):
         words = _words(span, texts)
@@ -139,12 +139,12 @@ def _places(spans: Sequence[Span], texts: Mapping[int, str]) -> list[tuple[int, 
 
 
 def _in_order(spans: Sequence[Span]) -> list[tuple[int, Span]]:
-    """As the content has them: the question first."""
+    """The spans with their numbers, in the order in which the content has them: the question first."""
     return sorted(enumerate(spans), key=lambda one: one[1].kind != "question")
 
 
 def _letters(span: Span, texts: Mapping[int, str]) -> list[int]:
-    """Where in its turn each letter of a stretch stands, once blanks are folded."""
+    """The place in its turn of each letter of a stretch; of several blanks in a row only the first counts."""
     text, found = texts[span.turn], list[int]()
     for place in range(span.start, span.end):
         follows_blank = bool(found) and text[found[-1]].isspace()
@@ -154,7 +154,7 @@ def _letters(span: Span, texts: Mapping[int, str]) -> list[int]:
 
 
 def _trim_span(span: Span, texts: Mapping[int, str]) -> list[Span]:
-    """Without blanks at its ends; nothing where nothing is left."""
+    """The span without blanks at its ends, in a list; an empty list if nothing is left."""
     stretch = texts[span.turn][span.start : span.end]
     start = span.start + len(stretch) - len(stretch.lstrip())
     end = span.end - (len(stretch) - len(stretch.rstrip()))
@@ -299,11 +299,14 @@ def split_question(content: str, spans: object) -> tuple[str, str]:
 
 
 def _end_of_bracket(content: str) -> int:
-    """Behind the bracket that closes the first one; where none does, behind the first that closes anything."""
+    """The place after the bracket that closes the first one; if there is none, after the first closing bracket."""
     depth = 0
     for place, mark in enumerate(content):
-        depth += (mark == "(") - (mark == ")")
-        if not depth:
+        if mark == "(":
+            depth += 1
+        elif mark == ")":
+            depth -= 1
+        if depth == 0:
             return place + 1
     return content.index(")") + 1
 
@@ -315,7 +318,7 @@ def day_mark(said_on: str) -> str:
 
 
 def is_guess(memory: Any) -> bool:
-    """Whether a memory was worded by somebody else and not taken over by the person. A quotation is no guess."""
+    """Whether somebody else worded a memory and the person has not made it their own. A quotation is never a guess."""
     return memory.confidence == "inferred" and not memory.quoted
 
 
@@ -326,7 +329,7 @@ _ENDS = " .!…。"
 
 
 def text_without_marks(content: str) -> str:
-    """A line without the marks around its words, so that a person who repeats it is understood."""
+    """A line without quotation marks, brackets and day, so that it can be compared with what a person types."""
     if "(said" in content:
         bare = _DAY_MARK.sub("", content)
     else:

@@ -1,4 +1,5 @@
-"""How far a text means a group of topics, by the embedder: a weighted sum of how near its vector is to known vectors.
+"""Tells by the embedder how much a text is about a group of topics: a weighted sum of how near its vector is to known
+vectors.
 
 The known vectors are those of sentences in `topics.jsonl`; their weights for a group are learned from all of them. For
 the embedder that comes with Keepbook both are shipped (`topics.npz`); for any other they are learned at run time, once
@@ -18,12 +19,13 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 STRENGTH, FROM_ELSEWHERE, MEANT_ELSEWHERE = 20.0, 0.3, 0.1
-"""How free the weights are, and what sentences of other groups count in them: near misses, and what is meant there,
-which may well be about both."""
+"""Settings of the learning: how little the weights are held back, the weight of sentences of other groups that are near
+misses there, and of those that are meant there, which may be about both groups."""
 WIDTH, KNOWN, APART = 3.0, 600, 0.01
-"""How fast nearness fades, how many known directions there are, and from when on two of them are the same."""
+"""How fast nearness falls with distance, how many known vectors there are, and below which eigenvalue directions count
+as the same."""
 EVERY = 4
-"""Of other groups every so many-th sentence is taken, where it is learned on the spot."""
+"""When weights are learned at run time, only every fourth sentence of other groups is used."""
 
 
 class Sense(Protocol):
@@ -40,7 +42,8 @@ class Sense(Protocol):
 
 
 class OneByOne:
-    """An embedder for those who write: it embeds their words, and not the hundreds of sentences of a group."""
+    """An embedder for writes: it embeds single texts, and never the hundreds of sentences of a group, which would make
+    the writer wait."""
 
     def __init__(self, sense: Sense) -> None:
         self._sense = sense
@@ -101,11 +104,11 @@ def _load_layer(space: str, group: str) -> Layer | None:
 
 _LEARNED: dict[tuple[str, str], Layer] = {}
 _WANTED: set[tuple[str, str]] = set()
-"""What could not be learned where it was asked for."""
+"""Spaces and groups whose weights are still to be learned, since a writer could not wait for them."""
 
 
 def learn_what_was_wanted(sense: Sense) -> None:
-    """Learn what others would have waited for. Until then their words tell topics."""
+    """Learn the weights that writers could not wait for. Until then, topics are found by words alone."""
     for space, group in sorted(_WANTED):
         if space == sense.space:
             _WANTED.discard((space, group))
@@ -160,13 +163,13 @@ def layer_of(sentences: Sequence[TopicExample], directions: "Floats", known: "Fl
     meant = np.array([one.group == group and one.meant for one in sentences], float)
     counts = [1.0 if one.group == group else MEANT_ELSEWHERE if one.meant else FROM_ELSEWHERE for one in sentences]
     sizes, turn = np.linalg.eigh(near(known, known).astype(float))
-    apart = (turn / np.sqrt(sizes.clip(APART))) @ turn.T  # known ones that lie close together do not count twice
+    apart = (turn / np.sqrt(sizes.clip(APART))) @ turn.T  # so that known vectors close to each other count once
     found = logistic(near(directions, known).astype(float) @ apart, meant, np.array(counts), STRENGTH)
     return Layer(known, np.append(apart @ found[:-1], found[-1]).astype(np.float32))
 
 
 def logistic(rows: "NDArray[np.float64]", meant: "Floats", counts: "Floats", strength: float) -> "NDArray[np.float64]":
-    """Logistic regression by Newton's steps; the last weight is the bias, which is not held back."""
+    """Logistic regression by Newton's method. The last weight is the bias, which is not regularised."""
     import numpy as np  # as above
 
     given = np.hstack([rows, np.ones((len(rows), 1))])

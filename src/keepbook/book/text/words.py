@@ -1,9 +1,9 @@
 """Splits a text into words: the analyser behind recall, near-duplicate hints and search in lists.
 
 It is our own, so that a text gives the same words on every machine and engine. Case, accents, short forms and the
-writing of numbers are folded (Anna's = anna, don't = do not, 48,000 = 48 000 = 48k = 48000, 5th = 5), and scripts that
-put no spaces between words are cut into overlapping pairs of characters. `tokens` are all the words of a text; `terms`
-are those that the index stores, stemmed and without stop words.
+spelling of numbers are folded (Anna's = anna, don't = do not, 48,000 = 48 000 = 48k = 48000, 5th = 5). Scripts without
+spaces between words are cut into overlapping pairs of characters. `tokens` are all words of a text; `terms` are those
+that the index stores, stemmed and without stop words.
 """
 
 import re
@@ -16,13 +16,13 @@ from keepbook.book.text import contrast
 from keepbook.patterns import regex
 
 NEAR = 0.8
-"""Share of common words from which on two texts are near-duplicates."""
+"""The share of common words from which two texts are near-duplicates."""
 COMPOUND, LONGEST, HEAD = 8, 40, 4
-"""A word of so many letters, up to so many, may be made of several; the last of them has so many."""
+"""A word of 8 to 40 letters may be a compound; its last part has at least 4."""
 ENDINGS = 24
-"""So many words of a question are looked for in compounds."""
+"""How many words of a question are looked for in compounds."""
 ENGLISH = 0.25
-"""A text with a greater share of English stop words is in English."""
+"""A text with a greater share of English stop words than this is in English."""
 FEW = 3
 """A text with fewer content words than this keeps its stop words, so that it stays findable."""
 
@@ -39,10 +39,10 @@ def tokens(text: str) -> list[str]:
 
 @lru_cache(maxsize=256)
 def _tokens(text: str) -> tuple[str, ...]:
-    """A text is asked for its words several times while it is written: for its terms, numbers and polarity."""
+    """`tokens`, cached: they are needed several times for each write (terms, numbers, polarity)."""
     text = _normalise_text(text)
     if text.isascii() and not _DIGIT.search(text):
-        return tuple(_WORD.findall(text))  # most texts; the quick way
+        return tuple(_WORD.findall(text))  # quicker, and enough for most texts
     found: list[str] = []
     for match in (_TOKEN_IN_ASCII if text.isascii() else _TOKEN).finditer(text):
         if match.lastgroup == "word":
@@ -60,14 +60,15 @@ def _tokens(text: str) -> tuple[str, ...]:
 
 
 def terms(text: str) -> list[str]:
-    """The terms that the index stores: content words, stemmed, as often as they occur; all words if these are few."""
+    """The terms that the index stores: all occurrences of content words, stemmed; or of all words, if those are few."""
     words = tokens(text)
     content = _content(words)
     return [stem(word) for word in (content if len(content) >= FEW else words)]
 
 
 def query_terms(text: str) -> list[str]:
-    """The terms a question is about, each once, without the phrases that only ask, unless nothing else is left."""
+    """The terms that a question is about, each once. Phrases that only ask are left out, unless nothing else is
+    left."""
     words = tokens(text)
     asked = tokens(_ASKING.sub(" ", _normalise_text(text)))
     content = _content(asked) or _content(words) or words
@@ -80,7 +81,7 @@ def compounds(text: str) -> list[str]:
     words = tokens(text)
     if _in_english(words):
         return []
-    # Of a script without spaces the last pair of a run; each other character begins a pair and is found by that.
+    # In a script without spaces, the last pair of each run: all other characters begin a pair and are found by that.
     lasts = [pair for pair, then in pairwise([*words, ""]) if _PAIR.fullmatch(pair) and pair[-1:] != then[:1]]
     return [stem(word) for word in dict.fromkeys(words) if len(word) >= COMPOUND and word.isalpha()] + lasts
 
@@ -122,13 +123,13 @@ def stem(word: str) -> str:
     # Loaded on first use: a list needs no stems.
     from keepbook.book.text.indexes.stemmers.english_stemmer import EnglishStemmer
 
-    # Its class, since snowballstemmer.stemmer() answers with PyStemmer's rules where that is installed; a new
-    # one each time, since it keeps the word it works on and threads would mix theirs.
+    # Not snowballstemmer.stemmer(), which uses PyStemmer, with other rules, if that is installed. A new object each
+    # time, since it holds the word it works on and is not thread-safe.
     stemmed: str = EnglishStemmer().stemWord(word)
     return stemmed
 
 
-@lru_cache(maxsize=131_072)  # each statement is held against every line of a book
+@lru_cache(maxsize=131_072)  # statements are compared with every line of a book
 def content_words(text: str) -> tuple[str, ...]:
     """The words that say what a text is about, stemmed, in order."""
     found = [word for word in tokens(text.replace("-", " ")) if word not in STOP_WORDS and word not in _FAINT]
@@ -147,7 +148,7 @@ def numbers(text: str) -> frozenset[str]:
     return frozenset(word for word in found if word[0].isdecimal())
 
 
-@lru_cache(maxsize=4096)  # of an open chat each line is held against each other, turn by turn
+@lru_cache(maxsize=4096)  # in an open chat all lines are compared with each other at each turn
 def polarity(text: str) -> bool:
     """Whether the text denies. Two denials of each other cancel out: "does not avoid", "no longer hates"."""
     words = tokens(text)
@@ -165,7 +166,7 @@ def polarity(text: str) -> bool:
 
 
 def _says_used_to(words: list[str], at: int) -> bool:
-    """He used to smoke: no longer. He is used to smoke: no denial."""
+    """Whether "used to" at this place denies: it does in "he used to smoke", not in "he is used to smoke"."""
     return words[at : at + 2] == ["used", "to"] and not (at and words[at - 1] in _BEING)
 
 
@@ -187,7 +188,7 @@ def near_duplicate(a: str, b: str) -> bool:
 
 
 def _is_turned_round(one: list[str], other: list[str]) -> bool:
-    """Whether one says less where the other says more, or holds the same things against each other the other way."""
+    """Whether one text says less where the other says more, or compares the same things the other way round."""
     degree, other_degree = contrast.degrees(one), contrast.degrees(other)
     if degree and other_degree and degree != other_degree:
         return True
@@ -200,7 +201,8 @@ _HEADS = 2
 
 
 def _is_of_another(longer: list[str], shorter: list[str]) -> bool:
-    """Whether one says of somebody it names what the other says of the person: "Anna is allergic to nuts"."""
+    """Whether the longer text says of somebody else what the shorter one says of the person: "Anna is allergic to nuts"
+    and "is allergic to nuts"."""
     many = len(longer) - len(shorter)
     return 0 < many <= _HEADS and longer[many:] == shorter and not _OF_THE_SAME.issuperset(longer[:many])
 
@@ -218,8 +220,8 @@ def close_terms(term: str, vocabulary: Iterable[str]) -> list[str]:
     else:
         most = 2
     shortest, longest, letters = len(term) - most, len(term) + most, frozenset(term)
-    # An error takes at most one letter away and brings at most one in: two cheap looks spare most words the
-    # table of distances.
+    # An error removes at most one letter and adds at most one. These two cheap tests rule out most words before their
+    # distance is computed.
     likely = [
         word
         for word in vocabulary
@@ -237,7 +239,8 @@ def may_be_typo(term: str) -> bool:
 
 
 def _distance(a: str, b: str, most: int) -> int:
-    """Optimal string alignment along the diagonal; of what is over `most` only that is known."""
+    """The edit distance with swaps (optimal string alignment), computed near the diagonal only. If it is more than
+    `most`, `most + 1` is returned."""
     above: list[int] = []
     row = list(range(len(b) + 1))
     for i, letter in enumerate(a, 1):
@@ -256,7 +259,7 @@ def _distance(a: str, b: str, most: int) -> int:
 def _canonical(text: str) -> str:
     if text.isascii():
         return text.lower()
-    # Folding case can undo the normal form and the other way round; a second round settles it.
+    # Folding case can undo the normal form, and normalising can undo the folding; after two rounds both hold.
     for _ in range(2):
         text = unicodedata.normalize("NFKC", text).casefold()
     return text
@@ -328,7 +331,7 @@ _NUMBER_MARK = regex("[., ]")
 
 
 def _number(written: str, scale: str | None) -> list[str]:
-    """The plain form of a written number; several where its marks do not make one (a date, an address)."""
+    """The plain form of a written number; several numbers if its marks do not make it one (a date, an address)."""
     if not scale and written.isdecimal():  # most of them
         return [_short(written)]
     groups, marks = _NUMBER_MARK.split(written), _NUMBER_MARK.findall(written)

@@ -18,7 +18,7 @@ from keepbook.storage.database import Tx
 from keepbook.storage.tables.memory import WORDS, versions
 
 OFFLINE = "offline"
-"""Who makes lines without a model."""
+"""The `made_by` of lines that were made without a model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class Audit:
     contradictions: tuple[Link, ...]
     secrets: tuple[tuple[str, str], ...]
     worded: tuple[str, ...]
-    """What rules once worded anew from a chat, instead of quoting it."""
+    """Lines that rules worded anew from a chat instead of quoting it, in an older version."""
     block_characters: int
     block_tokens: int
     block_memories: int
@@ -74,7 +74,7 @@ def audit(tx: Tx, preset: Preset, now: str, rendered: ComposedBlock) -> Audit:
 
 
 def _is_worded(memory: Memory) -> bool:
-    """Whether the reader without a model made it, in words that nobody said."""
+    """Whether the reader without a model made a line, in words that nobody said."""
     return memory.made_by == OFFLINE and not memory.quoted and memory.source in ("extracted", "chat")
 
 
@@ -105,7 +105,7 @@ def _near_duplicates(kept: Sequence[Memory]) -> tuple[tuple[str, str], ...]:
 
 
 def _secrets(tx: Tx) -> tuple[tuple[str, str], ...]:
-    """(id, kind) of every secret in any version: an old one is still in the book."""
+    """(id, kind) of every secret in any version, since old versions are still in the book."""
     found: dict[tuple[str, str], None] = {}
     query = select(versions.c.memory_id, *(versions.c[name] for name in WORDS if name != "spans"))
     rows: Any = tx.conn.execute(

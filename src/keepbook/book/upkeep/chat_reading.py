@@ -1,9 +1,9 @@
 """Reads imported chats for memories: each is closed like any other chat, the oldest first, so that what was said later
 wins.
 
-What was found is shown line by line, each to be kept or left out. Removing a tick takes its line back; setting one
-brings it back or accepts it. What is ticked when the person saves is their own word, and nobody asks again. What they
-have asked to forget is left out until they tick it. Nothing of it is stored beside the book itself.
+The lines that were found are shown with a tick each. Removing a tick takes its line back; setting one brings it back or
+accepts it. Lines that are ticked when the person saves become their own word, and nobody asks again. Lines that they
+have asked to forget have no tick at first. All of this is read from the book; nothing else is stored.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -52,13 +52,13 @@ class FoundLine:
     said_at: datetime
     memory_id: str | None = None
     before: str | None = None
-    """What it took the place of, or would."""
+    """The line that it replaced, or would replace."""
     forgotten: bool = False
     """Whether it is out because the person asked to forget it."""
     outdated: bool = False
     """Whether it is out because the book says something newer."""
     proposal: str | None = None
-    """The question by whose answer it would be kept, where it stands in no memory."""
+    """The id of the proposal that offers it, if it is in no memory."""
 
 
 # Queries
@@ -94,7 +94,7 @@ def found_lines(book: OpenBook, nth: int) -> Sequence[FoundLine]:
 
 
 def _chats(tx: Tx, nth: int) -> list[Thread]:
-    """Also those in the trash: what was read out of them stands in the book."""
+    """The chats of a load, including those in the trash, since what was read out of them is still in the book."""
     here = []
     for id in take_back.chats_of(rows.get_load(tx, nth)):
         with suppress(NotFound):  # deleted for good
@@ -211,7 +211,7 @@ def keep_ticked(book: OpenBook, nth: int, ticked: Collection[str]) -> int:
 
 
 def _settle(tx: Tx, book: OpenBook, preset: Preset, line: FoundLine, entries: Sequence[Any], *, wanted: bool) -> None:
-    """Bring a line back, take it out, or say yes to it where nobody has."""
+    """Bring a line back, take it out, or accept it if it was only offered."""
     newest, _ = take_back.fate_of(tx, entries)
     if not wanted and line.fate == KEPT:
         take_back.take_out(tx, book, preset, entries, newest)
@@ -222,7 +222,7 @@ def _settle(tx: Tx, book: OpenBook, preset: Preset, line: FoundLine, entries: Se
 
 
 def _bring_back(tx: Tx, book: OpenBook, preset: Preset, line: FoundLine, last: Any) -> None:
-    """Let the book say it again: forgotten, restored, or in the place of what it says by now."""
+    """Repeat what the line did to the book: forget a memory, restore one, or replace what it says now."""
     if line.op == "forget":
         changes.forget(tx, book.origin, preset, line.key, stored_json.load_json(last.after)["archived_reason"])
         return

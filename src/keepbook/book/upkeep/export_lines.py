@@ -23,9 +23,10 @@ from keepbook.storage.tables.declare import rules_of
 
 FORMAT = 3
 BEFORE_QUOTES = 2
-"""The format before quotations: read, with every line a note."""
+"""The format before quotations. It can be read; every line becomes a note."""
 BEFORE_COVERS = 1
-"""The format of unreleased versions, whose ledger held memories alone: read, and covered on the way in."""
+"""The format of unreleased versions, whose ledger covered memories alone. It can be read; the other rows are sealed on
+import."""
 HEADER: dict[str, Any] = {"kind": EXPORT, "format": FORMAT}
 
 
@@ -78,7 +79,7 @@ def altered_file(why: str) -> Invalid:
 
 
 def of_ours(found: Iterator[ExportLine], tables: TableSet) -> list[ExportLine]:
-    """All lines of one of our own files, up to the first that cannot be one; the rest need not be read."""
+    """The lines of one of our own files, up to the first that cannot be a line of an export."""
     lines: list[ExportLine] = []
     for line in found:
         lines.append(line)
@@ -126,12 +127,12 @@ def sorted_by_kind(lines: Sequence[ExportLine], tables: TableSet) -> dict[str, l
 
 
 def _since_quotes(table: Table) -> dict[str, Any]:
-    """What the lines of older formats did not say yet, and what they meant."""
+    """The fields that lines of older formats do not have, with the values they stand for."""
     return {name: None if table.c[name].nullable else 0 for name in rules_of(table).younger}
 
 
 def _upgrade_line(format: int, value: dict[str, Any], numbers: dict[Any, int], table: Table) -> dict[str, Any]:
-    """A line with what its format did not say yet."""
+    """A line with the fields that its older format does not have."""
     if format == FORMAT:
         return value
     kind = value["kind"]
@@ -143,7 +144,7 @@ def _upgrade_line(format: int, value: dict[str, Any], numbers: dict[Any, int], t
 
 
 def _since_covers(kind: str, value: dict[str, Any], numbers: dict[Any, int]) -> dict[str, Any]:
-    """What a line of the first format did not say yet. Injections are numbered as they stand in the file."""
+    """The fields that a line of the first format does not have. Injections are numbered in the order of the file."""
     session = (value.get("space"), value.get("session"))
     if kind == "entry":
         return {"link": value.get("seq")}
@@ -187,7 +188,7 @@ def respell_lines(lines: Sequence[ExportLine], tables: TableSet) -> list[str]:
 
 
 def _check_end(format: int, lines: Sequence[ExportLine], last: ExportLine) -> None:
-    """The closing line must speak of exactly the lines before it."""
+    """Raise `Invalid` unless the closing line fits the lines before it."""
     if format == BEFORE_COVERS:
         holds = last.value == {"kind": "end", "lines": len(lines) - 2}
     else:

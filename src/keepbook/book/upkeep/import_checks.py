@@ -1,8 +1,8 @@
 """Checks what an imported book contains: an import is data, and nothing in it acts.
 
 Ids are checked against their alphabet, so that no id is a path or an option. Actors are checked against what the
-importer may act as, so that nobody brings in entries in another's name. What of an extension could act is its own to
-check, and waits for the person of this installation to say so.
+importer may act as, so that nobody imports entries in another's name. Each extension checks what in its own rows could
+act, such as programs; these wait until the person of this installation allows them.
 """
 
 import json
@@ -23,7 +23,7 @@ from keepbook.storage.tables.declare import rules_of
 
 ID = regex(rf"[{ALPHABET}]{{{ID_LENGTH}}}")
 INSTANT = regex(r"(^|_)(at|time|until|known|valid_from|window_from)$")
-"""Columns that hold an instant."""
+"""Matches the names of columns that hold an instant."""
 
 
 # Rules
@@ -38,7 +38,7 @@ def acts_as(hand: Actor) -> tuple[str, ...]:
 
 
 def check_import(found: Mapping[str, Sequence[Mapping[str, Any]]], hand: Actor, tables: TableSet) -> None:
-    """Refuse what is no book of ours, or has entries of an actor that the importer may not act as."""
+    """Refuse a file that is no book of ours, or that has entries of an actor as which the importer may not act."""
     for kind, table in tables.exported.items():
         for row in found.get(kind, ()):
             for column in rules_of(table).ids:
@@ -60,7 +60,7 @@ def check_import(found: Mapping[str, Sequence[Mapping[str, Any]]], hand: Actor, 
 
 
 def _check_instants(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-    """What is not one would come in, and be met by every page that shows it."""
+    """Refuse values that are no instants, which every page that shows them would fail on."""
     for kind, rows in found.items():
         columns = [name for name in (rows[0] if rows else ()) if INSTANT.search(name)]
         for row in rows:
@@ -73,7 +73,7 @@ def _check_instants(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
 
 
 def _check_labels(versions: Sequence[Mapping[str, Any]]) -> None:
-    """Spelled as the book spells them, or every page that shows them would stumble."""
+    """Refuse labels that are not spelled as the book spells them, which every page that shows them would fail on."""
     for row in versions:
         for column, clean in (("metadata", clean_metadata), ("tags", clean_tags)):
             held = row.get(column)
@@ -86,7 +86,7 @@ def _check_labels(versions: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _check_block_rules(rows: Sequence[Mapping[str, Any]]) -> None:
-    """The digest is the rules' own, or a block would be told to have been rendered by others than it was."""
+    """Refuse rules that do not fit their digest: else a block could claim rules that it was not rendered by."""
     for row in rows:
         try:
             fits = bool(read_rules(row["rules"])) and digest_of_rules(row["rules"]) == row["digest"]

@@ -1,9 +1,9 @@
 """An import as a whole: which importer reads a file, the pieces in which it is written, and the load they make.
 
-Reading and judging need no lock. What is written is written in short pieces, between which others have their turn; all
-pieces are one load, which is taken back as a whole, also by itself if the import breaks off. Cut off by a kill, it
-stands among the loads as not whole: it is taken back there, or the same file again completes it. A dry run leaves
-nothing.
+Reading a file and judging its texts need no lock. Writing is done in short pieces, so that others need not wait for
+long. All pieces are one load, which can be taken back as a whole, and which is taken back by itself if the import
+fails. If the process is killed, the load stays in the list as incomplete: it can be taken back there, or completed by
+importing the same file again. A dry run leaves nothing.
 """
 
 import time
@@ -36,7 +36,7 @@ from keepbook.storage.database import Tx
 
 
 class PieceWriter(Protocol):
-    """What is written piece by piece."""
+    """Something that writes an import piece by piece."""
 
     chats: dict[str, int]
     grown: list[str]
@@ -72,7 +72,7 @@ def import_read(
 
 
 def read_for(book: OpenBook, sent: bytes, name: str = "file") -> ReadImport:
-    """Read what was sent, before the book is opened for writing: `import_read` takes what comes of it."""
+    """Read what was sent, before the book is opened for writing; the result is for `import_read`."""
     return read_import(sent, limits_in(book.settings), name)
 
 
@@ -120,7 +120,7 @@ class _ForeignWriter(ImportWriter):
 
 
 def _look(book: OpenBook, incoming: Incoming, progress: Progress) -> Imported:
-    """What would come in. Nothing is written, and nobody waits."""
+    """What an import would do; nothing is written, and nobody waits for it."""
     writer = _ForeignWriter(book, incoming, looks=True)
 
     def check_room(tx: Tx) -> None:
@@ -184,8 +184,8 @@ def _answered(tx: Tx, keyed: Keyed | None, done: Imported) -> Imported:
 
 
 def _judge_ahead(book: OpenBook, writer: PieceWriter) -> Callable[[], Callable[[], bool]]:
-    """Find what the next piece needs while nothing is locked. Returns what says how long the piece may last; inside the
-    program's own transaction it is the only one."""
+    """Judge the texts of the next piece while nothing is locked. Returns a function that starts the piece's clock and
+    returns another, which tells whether its time is up. Inside a transaction of the program there is only one piece."""
     if book._is_writing:
         return lambda: lambda: False
     with book.reading() as (tx, preset, _):
@@ -201,8 +201,9 @@ def _stop_watch() -> Callable[[], bool]:
 
 @contextmanager
 def _only_looking(tx: Tx) -> Iterator[None]:
-    """Inside, changes of memories are answered and not written."""
-    before, tx.looks = tx.looks, True
+    """A context in which changes of memories are answered but not written."""
+    before = tx.looks
+    tx.looks = True
     try:
         yield
     finally:
@@ -210,7 +211,7 @@ def _only_looking(tx: Tx) -> Iterator[None]:
 
 
 class _GrowingLoad:
-    """The load that the pieces of an import make, recorded with each of them."""
+    """The load of an import, recorded again with each piece."""
 
     def __init__(self, file: str) -> None:
         self._file = file[:200]
@@ -221,7 +222,8 @@ class _GrowingLoad:
         self._first = chain_head(tx).seq + 1
 
     def end_piece(self, tx: Tx, book: OpenBook, writer: PieceWriter) -> None:
-        if (last := chain_head(tx).seq) >= self._first:
+        last = chain_head(tx).seq
+        if last >= self._first:
             self._pieces.append([self._first, last])
         if not (self._pieces or writer.chats or writer.grown):
             return
@@ -271,7 +273,7 @@ def _rehearse(book: OpenBook, ours: OurFile) -> Imported | None:
 
 
 def _try_in_place(book: OpenBook, ours: OurFile) -> Imported:
-    """What `restore` answers, and nothing of it stays."""
+    """The answer of `restore`, which is rolled back."""
     tried: list[Imported] = []
     with suppress(_OnlyTried), book.writing(apart=True) as (tx, _):
         tried.append(restore(tx, ours))

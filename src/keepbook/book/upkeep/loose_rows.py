@@ -1,7 +1,6 @@
-"""Rows that hang in the air once others were set aside: a book could not be restored with them, or written on.
+"""Finds rows that no longer fit after a mend has set others aside: with them a book could not be restored or go on.
 
-They are rows whose parent is not there any more, chats of which a turn is missing (nobody could go on with one), and
-injections of a memory that follow a gap.
+These are rows whose parent is missing, chats of which a turn is missing, and injections of a memory after a gap.
 """
 
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ _IS_TORN = or_(*(threads.c.turns != _TURNS.with_only_columns(one).scalar_subquer
 
 
 def loose_rows(tx: Tx) -> Iterator[tuple[Table, dict[str, Any]]]:
-    """Each with its table and its key."""
+    """These rows, each as its table and key."""
     for table in tx.tables.declared:
         if "owner" in table.c:
             for rule in table.foreign_key_constraints:

@@ -1,8 +1,8 @@
-"""Mends a book that `verify` refuses: what does not fit is moved into a file, and an entry says so.
+"""Mends a book that `verify` refuses: rows that do not fit are moved into a file, and an entry says so.
 
-First it is found out for what the chain vouches: links that hold by themselves and that the next one continues, seals
-that such a link covers. Then every row goes that nothing vouches for, and what hangs on it, until the rest fits. No
-hash is computed anew: the digest of what is left of the chain stands in the entry, with which it begins anew.
+The first step finds what the chain proves: links that hold by themselves and that the next one continues, and seals
+that such a link covers. Then all other rows, and those that depend on them, are set aside, until the rest fits. No hash
+is computed anew: the entry of the mend, with which the chain begins anew, has a digest of what is left of it.
 """
 
 import hashlib
@@ -53,7 +53,7 @@ class _Ends(NamedTuple):
 
 
 class SetAside:
-    """Moves rows out of a book, each with what hangs on it, into a file."""
+    """Moves rows out of a book into a file, each with the rows that depend on it."""
 
     def __init__(self, tx: Tx, out: TextIO) -> None:
         self._tx = tx
@@ -62,18 +62,18 @@ class SetAside:
 
     def move_rows(self, table: Table, **where: Any) -> None:
         here = [table.c[name] == value for name, value in where.items()]
-        if "owner" in table.c:  # a page's session has none, and goes with its token
+        if "owner" in table.c:  # sessions of pages have none; they are found by their token
             here.append(table.c.owner == self._tx.owner)
         for row in self._tx.conn.execute(select(table).where(*here)).mappings().all():
             self._move(table, row)
 
     def move_memory(self, id: str) -> None:
-        """A memory goes whole: nobody could say what of it is true."""
+        """Move everything of a memory, since nobody can say which part of it is true."""
         for table in self._tx.tables.declared:
             rules = rules_of(table)
             if rules.of_memory and rules.uncovered and rules.unexported:
                 here = (table.c.owner == self._tx.owner, table.c[rules.of_memory] == id)
-                self._tx.conn.execute(delete(table).where(*here))  # an index: made anew from what is there
+                self._tx.conn.execute(delete(table).where(*here))  # an index, which can be made anew
             elif rules.of_memory:
                 self.move_rows(table, **{rules.of_memory: id})
         for child, columns in _children(self._tx.tables, memories):
@@ -84,7 +84,7 @@ class SetAside:
         self._move_seals(memories, id)
 
     def move_key(self, table: Table, key: str) -> None:
-        """A covered row and its seals, whichever of them is there."""
+        """Move a covered row and its seals; either may be missing."""
         parts = parts_of(table, key)
         if table in (memories, versions):
             self.move_memory(str(parts[0]))
@@ -113,7 +113,8 @@ class SetAside:
 
 @cache
 def _children(tables: TableSet, table: Table) -> list[tuple[Table, dict[str, str]]]:
-    """The tables whose rows refer to rows of this one: by which column to which, the owner left out."""
+    """The tables that refer to this one by a foreign key, each with its columns and those they refer to, without the
+    owner."""
     return [
         (child, {key.parent.name: key.column.name for key in one.elements if key.column.name != "owner"})
         for child in tables.declared
@@ -126,17 +127,20 @@ def _children(tables: TableSet, table: Table) -> list[tuple[Table, dict[str, str
 
 
 def mend_books(address: str, backup: Path, owners: Sequence[str]) -> dict[str, tuple[int, int, str]]:
-    """Mend these owners' books in one transaction; returns by owner the entry, the rows and the file."""
+    """Mend these owners' books in one transaction. Returns for each mended one the number of its entry, how many rows
+    were set aside, and the file."""
     files = {owner: backup.with_name(f"{backup.name}.set-aside-{nth}.jsonl") for nth, owner in enumerate(owners, 1)}
-    if there := next((file for file in files.values() if file.exists()), None):
-        raise Conflict(f"{there} exists; choose another name for the backup", code="exists")
+    for file in files.values():
+        if file.exists():
+            raise Conflict(f"{file} exists; choose another name for the backup", code="exists")
     done: dict[str, tuple[int, int, str]] = {}
     try:
         with open_unguarded(address) as conn:
             tables = table_set(read_record(conn))
             for owner, file in files.items():
                 serve_owner(conn, owner)
-                if (made := mend_book(conn, owner, utc_now, tables, file)) is not None:
+                made = mend_book(conn, owner, utc_now, tables, file)
+                if made is not None:
                     done[owner] = (made.event, made.rows, made.file)
     except BaseException:
         for file in files.values():
@@ -159,7 +163,8 @@ def mend_book(conn: Connection, owner: str, clock: ClockFunction, tables: TableS
         out.flush()
         os.fsync(out.fileno())
     made = _begin_anew(tx, aside, before, file, str(found.why))
-    if not (left := verify(tx)).ok:
+    left = verify(tx)
+    if not left.ok:
         raise Conflict(f"this cannot be mended, and nothing was changed: {left.where}: {left.why}", code="not_mended")
     return made
 
@@ -171,7 +176,7 @@ def _set_aside_all(tx: Tx, aside: SetAside) -> None:
     for table, number in [*broken, *unfit_covers]:
         aside.move_rows(table, **{"seq" if table is ledger else "link": number})
     before = -1
-    while before != sum(aside.counts.values()):  # what goes may have vouched for something else
+    while before != sum(aside.counts.values()):  # repeated, as other rows may no longer fit without those set aside
         before = sum(aside.counts.values())
         _set_aside_once(tx, aside, unvouched)
 
@@ -182,7 +187,8 @@ def _set_aside_once(tx: Tx, aside: SetAside, unvouched: set[int]) -> None:
         broken = list(_unfit_entries(streams, erased))
         drifts = [*version_drifts(tx, streams, erased), *state_drifts(streams, erased)]
         rows, batches = list(unfit_rows(tx, streams, unvouched)), list(unfit_batches(tx, streams, unvouched))
-    if (changed := settings_drift(tx)) is not None:  # the owner has them otherwise: nobody knows since when
+    changed = settings_drift(tx)
+    if changed is not None:  # the settings differ from their last entry, and nobody knows since when
         broken.append(changed)
     for seq in broken:
         aside.move_rows(ledger, seq=seq)
@@ -215,16 +221,16 @@ def _set_aside_once(tx: Tx, aside: SetAside, unvouched: set[int]) -> None:
 
 
 def _begin_anew(tx: Tx, aside: SetAside, before: _Ends, file: Path, why: str) -> Mend:
-    """The entry of the mend, on which the chain goes on."""
+    """Write the entry of the mend, which the chain continues."""
     kept, moved = _ends(tx), sum(aside.counts.values())
-    # Numbers are not given twice; one that somebody made up, far ahead, does not count.
+    # Numbers go on from the old ends, so that none is given twice; but a forged number far ahead does not count.
     ends = _Ends(*(min(was, now + moved) for was, now in zip(before, kept, strict=True)))
     left = _kept_digest(tx)
     last = tx.conn.execute(select(func.max(ledger.c.at)).where(ledger.c.owner == tx.owner)).scalar()
     tx.head = Head(ends.seq, last or "", left.newest, ends.link, ends.seal, last or "")
     at, digest = entries.begin_entry(tx), hashlib.sha256(file.read_bytes()).hexdigest()
-    told = {"rows": moved, "tables": dict(aside.counts), "why": why, "file": str(file), "digest": digest}
-    event = entries.append(tx, Origin("job", "cli"), ACTION, at, after={**told, "kept": left.digest()})
+    summary = {"rows": moved, "tables": dict(aside.counts), "why": why, "file": str(file), "digest": digest}
+    event = entries.append(tx, Origin("job", "cli"), ACTION, at, after={**summary, "kept": left.digest()})
     row = {
         "owner": tx.owner, "event": event, "link": ends.link + 1, "sealed": ends.seal, "at": at, "rows": moved,
         "kept": left.digest(), "file": str(file), "digest": digest,
@@ -282,8 +288,8 @@ def _unfit_entries(streams: RowStreams, erased: set[str]) -> Iterator[int]:
 
 
 def _unfit_links(tx: Tx, streams: RowStreams) -> Iterator[tuple[Table, int]]:
-    """Links that do not hold by themselves, or that the next one, which does, does not continue; each as its table and
-    number."""
+    """Links that do not hold by themselves, and links that the next one does not continue although that one holds; each
+    as its table and number."""
     unfit = set(_unfit_entries(streams, erased_ids(tx)))
     entry_links = ((row.link, row.hash, row.previous, ledger, row.seq) for row in streams.read_rows(_ENTRIES))
     cover_links = ((row.link, row.hash, row.previous, covers, row.link) for row in streams.read_rows(_COVERS))
@@ -301,7 +307,7 @@ _NO_TEXTS = InStep((), lambda _: 0)
 
 
 def _covers_and_seals(tx: Tx, streams: RowStreams) -> tuple[dict[int, Any], Iterator[Any]]:
-    """What the chain covers since the last mend; before that, the mend's own digest holds it."""
+    """The seals by number, and the covers, since the last mend. The digest of that mend covers what is older."""
     last = newest_mend(mend_rows(tx))
     if last is None:
         link, sealed = 0, 0
@@ -316,7 +322,8 @@ def _fits_its_seals(row: Any, numbered: Mapping[int, Any]) -> bool:
     if link_fault(row, _NO_TEXTS, set()) is not None or row.last - row.first >= len(numbered):
         return False
     for nth in range(row.first, row.last + 1):
-        if (seal := numbered.get(nth)) is None:
+        seal = numbered.get(nth)
+        if seal is None:
             return False
         batch.add(seal.nth, seal.what, seal.key, seal.was, seal.digest)
     return bool(batch.digest() == row.digest)

@@ -1,9 +1,9 @@
-"""The process that reads a stranger's file, started by `reading_apart.py`: it is told one file and one reader, and
-answers with lines of JSON.
+"""The process that reads a stranger's file, started by `reading_apart.py`: it is given one file and one reader, and
+prints lines of JSON.
 
-Before it opens the file it gives up what it does not need. The system holds it to its processor time, an address space
-and small files; sockets and other programs are refused by Python, and where the kernel lets anybody have a network of
-their own, it has an empty one: code of a library that does not ask Python reaches nobody either.
+Before it opens the file it gives up all rights that it does not need. The system limits its processor time, address
+space and file sizes. Python refuses sockets and other programs. If the kernel allows it, the process gets an empty
+network of its own, so that native code, which Python's hooks do not see, reaches nobody either.
 """
 
 import json
@@ -18,10 +18,10 @@ from typing import Any, BinaryIO
 from keepbook.errors import KeepbookError
 
 ADDRESS_ROOM = 2_000_000_000
-"""Bytes of address space beside the memory it may take: libraries are mapped into it, and most of them never used."""
+"""Bytes of address space that are added to the memory limit: libraries are mapped into it, and mostly not used."""
 LARGEST_WRITTEN = 1_000_000
 REFUSED = ("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.system", "pty.", "ftplib.")
-"""Beginnings of what Python asks its hooks about."""
+"""Beginnings of the names of audit events that are refused."""
 _NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000
 
 
@@ -50,7 +50,7 @@ def _answer(answers: BinaryIO, told: dict[str, Any]) -> None:
 
 
 def limit_process(memory_mb: int, cpu_seconds: int) -> None:
-    """Give up what reading does not need; for good."""
+    """Give up all rights that reading does not need. This cannot be undone."""
     with suppress(ImportError):  # Windows has no limits of this kind; there the parent's watch is all
         import resource
 

@@ -1,9 +1,9 @@
-"""Reads a stranger's file in a process of its own, which has nothing to lose: no database, no keys, no environment of
-its caller's, no network.
+"""Reads a stranger's file in a process of its own, which has no database, no keys, no environment of its caller's and
+no network.
 
-A file that is packed, binary, markup or large can make its reader take memory and time without end, or break it. The
-process that reads it is watched from here: over its memory or its processor time it is ended, its folder is removed,
-and the error names the limit. What it has read comes as lines of JSON, never as objects. The other side is
+A file that is packed, binary, markup or large can make its reader use memory and time without end, or crash it. This
+module watches the process that reads it: if it exceeds its memory or processor time, it is ended, its folder is
+removed, and the error names the limit. The results come as lines of JSON, never as objects. The other side is
 `reader_process.py`.
 """
 
@@ -24,11 +24,11 @@ from keepbook.errors import Invalid, KeepbookError
 from keepbook.settings import Settings
 
 SMALL = 1_000_000
-"""Text of so many bytes is read by whoever asks for it."""
+"""Text of at most so many bytes is read in the caller's own process."""
 PACKED = (b"PK\x03\x04", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"PAR1", b"SQLite format 3\x00")
 _MARKUP = b"<"
 _BEFORE_TEXT = b"\xef\xbb\xbf \t\n\r\x0b\x0c"
-"""Bytes of a byte order mark and of blanks, which readers pass over as often as they come."""
+"""The bytes of a byte order mark and of blanks, which readers skip before a text."""
 _WATCHED_EVERY = 0.02
 _LAST_SECONDS = 5.0
 _ROOM_FOR_ROWS = 8
@@ -39,7 +39,7 @@ KILLED, OUT_OF_CPU = getattr(signal, "SIGKILL", 9), getattr(signal, "SIGXCPU", 2
 
 
 class ReadingLimits(NamedTuple):
-    """What the process that reads a file may take."""
+    """The limits of the process that reads a file."""
 
     memory_mb: int
     cpu_seconds: int
@@ -53,7 +53,7 @@ USUAL_LIMITS = limits_in(Settings.of_nobody())
 
 
 def is_small_text(source: bytes | Path) -> bool:
-    """Whether a file is read where it is asked for: text of up to a megabyte, without markup."""
+    """Whether a file is text of up to `SMALL` bytes without markup, to be read in the caller's own process."""
     if isinstance(source, Path):
         try:
             if not source.is_file() or source.stat().st_size > SMALL:
@@ -145,7 +145,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _bare_environment(folder: str) -> dict[str, str]:
-    """What Python itself needs to find its modules; and where it may write, which is removed."""
+    """The environment of the process: what Python needs to find its modules, and a folder to write in."""
     own = {
         "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)),
         "PYTHONUTF8": "1",
@@ -158,7 +158,7 @@ def _bare_environment(folder: str) -> dict[str, str]:
 
 
 class _MemoryWatch(threading.Thread):
-    """Ends a process that takes more memory than it may."""
+    """Ends a process that uses more memory than it may."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", most: int) -> None:
         super().__init__(name="keepbook-reading", daemon=True)
@@ -177,7 +177,7 @@ class _MemoryWatch(threading.Thread):
 
 
 def resident_bytes(pid: int) -> int:
-    """The memory that a process holds now; 0 where this system does not say."""
+    """How many bytes of memory a process uses now; 0 if this system does not tell."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError, ValueError, AttributeError):

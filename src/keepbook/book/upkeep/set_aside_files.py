@@ -1,7 +1,7 @@
-"""The files into which a mend moved what did not fit: what is said of them, and how they go with their book.
+"""The files into which a mend moved rows: how they are described, and how an erasure removes them.
 
-Where such a file lies, the book says, and a book may come from elsewhere. So a file is removed only if it is one, of
-this owner, with the bytes that the mend wrote.
+The book names the path of such a file, and a book may have been imported from elsewhere. So a file is removed only if
+it really is one, of this owner, with the bytes that the mend wrote.
 """
 
 import hashlib
@@ -21,13 +21,13 @@ def header_line(owner: str, why: str | None) -> str:
 
 
 def mended_in_words(book: OpenBook) -> str | None:
-    """What is said of a book that was mended; None if it never was."""
+    """A sentence about the mends of a book; None if there were none."""
     with book._database.read(book.owner) as tx:
         return since_in_words(mends_of(tx))
 
 
 def remove_files(owner: str, mended: Iterable[Mend]) -> list[str]:
-    """Remove the files of an owner who was erased; returns what could not be, in words."""
+    """Remove the files of an owner who was erased. Returns a sentence for each that could not be removed."""
     left = []
     for one in mended:
         file = Path(one.file)

@@ -1,9 +1,9 @@
-"""The files that were imported into a book, and taking one back: memories, chats and what was read out of them. What
-else a file brought, the extension takes back that reads such files.
+"""Lists the imported files of a book, and takes one back: its memories, its chats and what was read out of these. Files
+of an extension are taken back by that extension.
 
-What came in is removed, with what the person said yes to, also of chats that were deleted since. A memory that
-something newer changed, or a chat that has gone on, is the person's and stays. If the load wrote a memory several
-times, everything is removed in one entry.
+Everything that came in is removed, including what the person said yes to, even if its chat was deleted since. A memory
+that was changed since, or a chat that has gone on, is the person's and stays. If the load wrote a memory several times,
+one entry takes all of it back.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,14 +32,14 @@ from keepbook.storage.tables.memory import versions
 AT_ONCE = 200
 KEPT, OUT, TOUCHED = "kept", "out", "touched"
 CLOSING = "close"
-"""The door through which the reading of a chat writes."""
+"""The door that entries have which were written by reading a chat."""
 
 
 # Queries
 
 
 def list_all_loads(book: OpenBook, limit: int = 100) -> Sequence[Arrival]:
-    """The imported files, newest first; also those that were taken back."""
+    """The imported files, newest first, including those that were taken back."""
     with book.reading() as (tx, _, _):
         return loads.list_loads(tx, limit)
 
@@ -61,7 +61,7 @@ def chats_of(load: Arrival) -> list[str]:
 
 
 def read_out(tx: Tx, chats: Sequence[str]) -> list[Any]:
-    """The entries written by reading these chats, and by the person's yes to uncertain findings, oldest first."""
+    """The entries that were written by reading these chats or by the person's yes to uncertain lines, oldest first."""
     found: list[Any] = []
     for start in range(0, len(chats), AT_ONCE):
         some = chats[start : start + AT_ONCE]
@@ -87,7 +87,8 @@ def take_back_load(book: OpenBook, nth: int) -> Arrival:
 
 
 def take_back_unfinished(book: OpenBook, nth: int) -> None:
-    """Take back what came in of a load that broke off: who may bring it in may also leave it."""
+    """Take back the part of a load that came in before it failed. No permission is asked: the caller was allowed to
+    import it."""
     with book.writing() as (tx, preset):
         _take_out_load(book, tx, preset, loads.get_load(tx, nth))
 
@@ -118,7 +119,7 @@ def _take_out_load(book: OpenBook, tx: Tx, preset: Preset, load: Arrival) -> Non
 
 
 def _written_by(tx: Tx, load: Arrival) -> list[Any]:
-    """The entries of a load, oldest first: of each of its pieces, between which others may have written."""
+    """The entries of a load, oldest first. It is read piece by piece, since others may have written between them."""
     found: list[Any] = []
     for first, last in load.brought["pieces"]:
         mine = (ledger.c.owner == tx.owner, ledger.c.seq.between(first, last))
@@ -140,7 +141,7 @@ def told_back(book: OpenBook, nth: int) -> Load:
 
 
 def _as_they_came(tx: Tx, chats: Mapping[str, int]) -> tuple[list[str], list[str], int]:
-    """Those in which nobody said anything since, those that were deleted, and how many others there are."""
+    """The chats in which nobody has said anything since, those that were deleted, and how many others there are."""
     still: list[str] = []
     deleted: list[str] = []
     for id, turns in chats.items():
@@ -149,13 +150,17 @@ def _as_they_came(tx: Tx, chats: Mapping[str, int]) -> tuple[list[str], list[str
         except NotFound:  # deleted for good
             deleted.append(id)
             continue
-        if thread.turns <= turns:
-            (still if thread.deleted_at is None else deleted).append(id)
+        if thread.turns > turns:
+            continue
+        if thread.deleted_at is None:
+            still.append(id)
+        else:
+            deleted.append(id)
     return still, deleted, len(chats) - len(still) - len(deleted)
 
 
 def _by_what_they_touch(entries: Iterable[Any]) -> dict[tuple[str | None, str | None], list[Any]]:
-    """Entries by their link or memory; links first, so that none holds its memories."""
+    """Entries grouped by their link or memory. Links come first, so that they are gone before their memories."""
     found: dict[tuple[str | None, str | None], list[Any]] = {}
     for row in entries:
         found.setdefault((row.link_id, None if row.link_id else row.memory_id), []).append(row)
@@ -175,8 +180,8 @@ def take_out(tx: Tx, book: OpenBook, preset: Preset, entries: Sequence[Any], new
 
 
 def fate_of(tx: Tx, entries: Sequence[Any]) -> tuple[Any, str]:
-    """The fate of a memory or link after these entries on it: `kept`, taken `out` again, or `touched` by something
-    else; with the newest entry about it. It is told from the present state of the book, whatever led there."""
+    """The newest entry about a memory or link, and what became of it after these entries: `kept` as they left it, taken
+    `out` again, or `touched` by something else. Only its present state decides, whatever led there."""
     last = entries[-1]
     if last.link_id:
         same = ledger.c.link_id == last.link_id

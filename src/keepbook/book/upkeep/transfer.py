@@ -80,7 +80,8 @@ from keepbook.storage.tables.upkeep import due as reminders
 from keepbook.storage.tables.upkeep import loads, tokens
 
 SMALL_LINES, SMALL_LETTERS = 300, 100_000
-"""A file that is larger is restored with its words behind it, and where all wait for one it is rehearsed before."""
+"""The lines and letters of a small file. If a file is larger, its words are indexed after the restore; and on an engine
+on which all others wait for a writer, the restore is rehearsed before."""
 
 
 @cache
@@ -93,7 +94,7 @@ def _rows(table: Table) -> Select[Any]:
 
 @cache
 def _held(tables: TableSet) -> PreparedStatement:
-    """The kinds of which a book has any: of most it has none, and to ask for each by itself takes longer."""
+    """The kinds of which a book has any rows, asked in one query, since it has none of most."""
     return PreparedStatement(
         union_all(
             *(
@@ -143,7 +144,7 @@ class OurFile:
 
     @property
     def is_large(self) -> bool:
-        """Whether others would wait long while it is restored in one go."""
+        """Whether others would have to wait long while it is restored."""
         return len(self.lines) > SMALL_LINES or sum(map(len, self.lines)) > SMALL_LETTERS
 
 
@@ -165,8 +166,8 @@ def restore(tx: Tx, ours: OurFile, *, rehearsed: bool = False) -> Imported:
 
 
 def rehearse_restore(tx: Tx, record: Record, ours: OurFile) -> Imported | None:
-    """What `restore` would answer: a book in memory is restored instead of this one, which is only read. None where
-    none in memory has what the `record` of this database says: an extension whose code is gone, or of another
+    """The answer that `restore` would give, found by restoring into a book in memory; this one is only read. None if a
+    book in memory cannot have the extensions in this database's `record`: the code of one is gone, or of another
     version."""
     with _altered():
         if (same := _same_or_empty(tx, ours)) is not None:
@@ -185,7 +186,7 @@ def rehearse_restore(tx: Tx, record: Record, ours: OurFile) -> Imported | None:
 
 @contextmanager
 def _altered() -> Iterator[None]:
-    """What does not fit in a file of ours was altered in it."""
+    """A context that turns an error about the contents of our own file into the error that the file was altered."""
     try:
         yield
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -193,7 +194,7 @@ def _altered() -> Iterator[None]:
 
 
 def _restore(tx: Tx, ours: OurFile, *, rehearsed: bool) -> Imported:
-    """Into an empty book; the same file again changes nothing."""
+    """Restore into an empty book. If the book is the file's already, nothing changes."""
     found, lines = ours.found, ours.lines
     if (same := _same_or_empty(tx, ours)) is not None:
         return same
@@ -219,7 +220,7 @@ def _restore(tx: Tx, ours: OurFile, *, rehearsed: bool) -> Imported:
 
 
 def _same_or_empty(tx: Tx, ours: OurFile) -> Imported | None:
-    """The answer where the book is the file's already; None where it is empty. Any other is refused."""
+    """The answer if the book is the file's already; None if it is empty. Any other book is refused."""
     present = list(export_lines(tx))
     if present == ours.lines:
         return Imported(0, len(ours.found["memory"]))
@@ -232,14 +233,14 @@ def _same_or_empty(tx: Tx, ours: OurFile) -> Imported | None:
 
 
 def _is_of_a_new_book(line: Mapping[str, Any]) -> bool:
-    """Whether a line of an export says no more than who has the book and how it is set."""
+    """Whether a line of an export is one that a new, empty book has too: its owner and settings."""
     return line["kind"] in ("owner", "cover", "seal") or (
         line["kind"] == "entry" and is_about_settings(SimpleNamespace(**line))
     )
 
 
 def _touch_tokens(tx: Tx) -> None:
-    """The tokens that open this book here are none of the file's; its chain goes on with them."""
+    """Mark the tokens of this owner as changed. No export has them, so the book's chain has to seal them anew."""
     mine = tx.conn.execute(select(tokens.c.id).where(tokens.c.owner == tx.owner)).scalars().all()
     noted = [{"owner": tx.owner, "what": tokens.name, "key": id, "fresh": 1} for id in mine]
     if noted:
@@ -297,7 +298,7 @@ class MergeWriter:
         return Imported(self._taken, self._done - self._taken)
 
     def judge_ahead(self, preset: Preset, never: tuple[str, ...], enough: Callable[[], bool]) -> None:
-        """The person kept these: nothing is judged."""
+        """Does nothing: the person has kept these memories before."""
 
     def write_piece(self, tx: Tx, preset: Preset, enough: Callable[[], bool], progress: Callable[[int], None]) -> None:
         while not self.is_done:
@@ -314,7 +315,7 @@ class MergeWriter:
                 break
 
     def _keep(self, tx: Tx, preset: Preset, said: Statement) -> bool:
-        """Whether it is new."""
+        """Keep one memory; returns whether it is new."""
         if self._looked is not None and self._looked.same(said) is not None:
             return False
         written = remember(tx, self._origin, preset, said)
@@ -348,7 +349,7 @@ def _putting(table: Table) -> PreparedStatement:
 
 
 def _replay(tx: Tx, found: Mapping[str, list[Any]]) -> None:
-    """Every write again, in order, through the guards; what was erased comes as the blanks it left."""
+    """Repeat every write, in order, through the guards. Erased memories are written as the blanks that they left."""
 
     def put(table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
         _putting(table).run_many(tx.conn, [{"owner": tx.owner, **row} for row in rows])
@@ -374,7 +375,8 @@ def _links(found: Mapping[str, list[Any]]) -> list[Any]:
 
 
 def _replay_memories(tx: Tx, found: Mapping[str, list[Any]], put: Put) -> None:
-    """The chain, then what each entry of the ledger did. A mend comes first: it says where the chain has gaps."""
+    """Write the chain, then repeat what each entry did. Mends are written first, since they tell where the chain has
+    gaps."""
     put(mends, found["mend"])
     for is_cover, some in itertools.groupby(_links(found), key=lambda row: "seq" not in row):
         put(covers if is_cover else ledger, list(some))
@@ -392,7 +394,7 @@ def _replay_memories(tx: Tx, found: Mapping[str, list[Any]], put: Put) -> None:
 
 
 def _index(tx: Tx, found: Mapping[str, list[Any]]) -> None:
-    """The words of what was said and of what is kept: an export has neither."""
+    """Index the words of chats and memories, which an export does not have."""
     incognito = {row["id"] for row in found["thread"] if row["incognito"]}
     said = (row for row in found["message"] if row["role"] in INDEXED and row["thread_id"] not in incognito)
     put_turns(tx, said)

@@ -1,9 +1,9 @@
 """The file of a SQLite book: where it may lie, who may read it, whether it is still there.
 
-A file that was moved or deleted while it is open takes writes that nobody finds again, and one whose log or the log's
-index was deleted is written over by whoever makes a new one. So each connection knows the device and inode of all
-three, and before and after every commit they are looked at; the index also before anything is written. Connections that
-a child inherits are refused there, and never closed.
+If a file is moved or deleted while it is open, writes to it are lost. If its log or the log's index is deleted, another
+process makes new ones, and the two overwrite each other. So each connection remembers device and inode of all three,
+and compares them before and after every commit; those of the index also before anything is written. Connections that a
+forked child inherits are never used or closed there.
 """
 
 import os
@@ -23,7 +23,7 @@ FileIdentity = tuple[int, int] | None
 
 _OPEN: "LivingSet[FileConnection]" = LivingSet()
 _OPEN_AT_FORK: set[FileIdentity] = set()
-"""Files that SQLite believes locked in this process, since its parent had them open."""
+"""Files that the parent had open at the fork: SQLite wrongly believes that this process holds locks on them."""
 
 
 class FileConnection(WatchedConnection):
@@ -31,15 +31,16 @@ class FileConnection(WatchedConnection):
 
     path: str
     beside: tuple[str, ...]
-    """The paths of the log and of its index, which say to every process where the log ends and who writes it."""
+    """The paths of the log and of its index. All processes share the index: it tells where the log ends."""
     file: FileIdentity
     place: tuple[FileIdentity, ...] | None = None
-    """The file, its log and the index, once the connection has read its file."""
+    """The identities of the file, its log and the index; None until the connection has read its file."""
     is_set_aside = False
-    """Whether it is a parent's, and nothing is to be done with it here."""
+    """Whether the connection is a parent's, so that it must not be used here."""
 
     def close(self) -> None:
-        """The last one to close empties its log into the file and deletes it: not where others have made a new one."""
+        """Close the connection. The last one to close writes the log into the file and deletes it; that must not happen
+        if others have made a new log, so then the connection is left open."""
         was = self.place or ()
         if any(now not in (before, None) for before, now in zip(was, self._found(), strict=False)):
             keep_for_ever(self)
@@ -48,18 +49,19 @@ class FileConnection(WatchedConnection):
         _OPEN.discard(self)
 
     def note_place(self) -> None:
-        """Remember the log and its index, which are there now. This process has one index for all connections."""
+        """Remember the identities of the file, log and index, which exist now. They must be the same for all
+        connections of this process, since SQLite uses one index for all."""
         self.place = self._found()
         if any(other.place not in (None, self.place) for other in _OPEN.living() if other.file == self.file):
             raise moved(self.path)
 
     def check_index(self) -> None:
-        """Refuse to write where others have made an index of their own: they would be written over."""
+        """Refuse to write if others have made a new index: what they write would be overwritten."""
         if self.place is not None and identity_of(self.beside[1]) != self.place[2]:
             raise moved(self.path)
 
     def check_in_place(self) -> None:
-        """Refuse to write to a file, a log or an index that no longer stands where the book is, or what was written."""
+        """Refuse a commit if the file, its log or the index was replaced, or tell that one may be lost."""
         if self._found() != self.place:
             raise moved(self.path)
 
@@ -90,7 +92,7 @@ def moved(path: str) -> Conflict:
 
 
 def set_open_files_aside() -> None:
-    """In a child: what is still open was in use at the fork."""
+    """In a forked child, make the parent's connections unusable: those still open were in use at the fork."""
     for conn in _OPEN.living():
         _OPEN_AT_FORK.add(conn.file)
         keep_for_ever(conn)
@@ -109,7 +111,7 @@ def identity_of(path: str) -> FileIdentity:
 
 
 def check_place(path: Path) -> None:
-    """What SQLite would call "unable to open database file", said so that one can act on it."""
+    """Refuse a path that SQLite could not open, with an error that says what is wrong."""
     if path.is_dir():
         raise Invalid(f"{path} is a folder; give the path of a file, such as {path / 'keepbook.db'}", field="db")
     if not path.exists():
@@ -121,7 +123,7 @@ def check_place(path: Path) -> None:
     if not os.access(path, os.R_OK):
         raise NotAllowed(f"{path} cannot be read by this user; check its permissions", code="read_only")
     if identity_of(str(path)) in {conn.file for conn in _OPEN.living()}:
-        return  # known; and to close a file lets go of all locks that this process has on it
+        return  # open already, so it is a book; and closing any handle on it would release this process's locks
     with path.open("rb") as file:
         head = file.read(100)
     if head and not head.startswith(b"SQLite format 3\x00"):
@@ -130,8 +132,9 @@ def check_place(path: Path) -> None:
             code="not_a_book",
             field="db",
         )
-    # Read off the file's header, so that another program's file is not even opened.
-    schema_cookie, application = int.from_bytes(head[40:44], "big"), int.from_bytes(head[68:72], "big")
+    # Read from the header, so that SQLite does not even open another program's file.
+    schema_cookie = int.from_bytes(head[40:44], "big")
+    application = int.from_bytes(head[68:72], "big")
     if schema_cookie and application != APPLICATION_ID:
         raise not_a_book(str(path))
 
@@ -148,7 +151,7 @@ def is_locked(error: BaseException) -> bool:
 
 
 def refusal_of(words: str, place: str) -> KeepbookError | None:
-    """What SQLite's own words mean to a person, if they are about the file."""
+    """The Keepbook error for a message of SQLite about the file; None for other messages."""
     if "database is locked" in words or "database table is locked" in words:
         return Conflict(f"{place} is busy: another program has been writing to it for long; try again", code="busy")
     if "readonly database" in words or "unable to open database file" in words:
@@ -173,7 +176,7 @@ def damaged_file(place: str) -> Invalid:
 
 
 def _make_private(path: str) -> None:
-    """A file with rights for its owner alone; SQLite gives its log the same."""
+    """Make the file, with rights for its owner alone; SQLite gives its log the same rights."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except OSError:  # it is there, or SQLite will say why it cannot be

@@ -1,9 +1,10 @@
 """Several machines under one database: a Citus cluster, spread by owner.
 
-Everything of one owner lies on one node, colocated, so a transaction of theirs touches that node and its guards look at
-rows beside them. What everybody shares (prices, events) is copied to every node; tokens, sign-ins and leases, small and
-asked for by key, stay where the servers connect. Nothing else knows of the cluster: the same statements run, each
-transaction's owner goes along to the nodes (`keepbook_serve`), and the policies and triggers are each shard's own.
+All rows of one owner lie on one node, so a transaction touches only that node, and its guards find all rows there.
+Tables that all owners share (prices, events) are copied to every node. Tokens, sign-ins and leases, which are small and
+read by key, stay on the coordinator, to which servers connect. No other module knows of the cluster: the same
+statements run, `keepbook_serve` tells the nodes whom a transaction serves, and each shard has its own policies and
+triggers.
 """
 
 import json
@@ -21,7 +22,7 @@ from keepbook.storage.statements import split
 from keepbook.storage.tables.declare import rules_of
 
 SETTING = "citus.propagate_set_commands"
-"""Without it the nodes are not told whom a transaction serves, and then show and take nothing."""
+"""The setting by which nodes are told whom a transaction serves. Without it they show and accept no rows."""
 
 A_WORKER = "this is a worker of a Citus cluster; give the address of its coordinator"
 
@@ -35,7 +36,7 @@ _SPREAD = text("""
     WHERE c.relnamespace = CAST(current_schema() AS regnamespace)""")
 _EVERYWHERE = text("SELECT nodeid, success, result FROM run_command_on_all_nodes(:command)")
 
-# What guards a table, in words that are the same for it and for each of its shards.
+# All guards of a table as JSON, written so that they are equal for the table and for each of its shards.
 _GUARDS = """
     SELECT CAST(json_object_agg(c.relname, concat_ws(' ', l.relname, c.relrowsecurity, c.relforcerowsecurity,
         (SELECT string_agg(replace(pg_get_triggerdef(t.oid), '_' || s.shardid, '') || CAST(t.tgenabled AS text), ';'
@@ -61,13 +62,16 @@ OTHER = "is not as this version installs it"
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What was done to a cluster, and what it looks like now."""
+    """What `distribute` did to a cluster."""
 
     nodes: tuple[str, ...]
     shards: int
     by_owner: tuple[str, ...] = ()
+    """The tables that were spread by owner."""
     everywhere: tuple[str, ...] = ()
+    """The tables that were copied to every node."""
     settled: tuple[str, ...] = ()
+    """What was set on every node, in words."""
 
 
 # Rules
@@ -83,7 +87,7 @@ def placement_of(table: Table) -> str:
 
 
 def lost_node(words: str) -> str | None:
-    """What a coordinator says if a worker went away in the middle of something; None for any other error."""
+    """The coordinator's message if a worker was lost during a statement; None for any other error."""
     first = ""
     if words:
         first = words.splitlines()[0]
@@ -102,8 +106,8 @@ def is_spread(conn: Connection) -> bool:
 
 
 def refuse_what_does_not_serve(conn: Connection) -> None:
-    """Refuse a connection to a worker: the locks for writing are held on the coordinator only. Refuse a coordinator
-    that does not pass the owner on to its nodes."""
+    """Refuse a connection to a worker, since the locks for writing are held on the coordinator only, and a coordinator
+    that does not tell its nodes the owner."""
     if conn.execute(_FOUND).scalar() is None:
         return
     if conn.execute(_GROUP).scalar() != 0:
@@ -174,7 +178,8 @@ def differences(conn: Connection) -> list[str]:
         for table in table_set(read_record(conn)).declared
         if already.get(table.name) != {"home": None, "owner": "h", "everywhere": "n"}[placement_of(table)]
     ]
-    functions, tables = (json.loads(conn.execute(asked).scalar_one()) for asked in (text(_FUNCTIONS), _OF_TABLES))
+    functions = json.loads(conn.execute(text(_FUNCTIONS)).scalar_one())
+    tables = json.loads(conn.execute(_OF_TABLES).scalar_one())
     for node, there in _json_of_each_node(conn, _FUNCTIONS):
         found += [f"function {name} on node {node} {OTHER}" for name in functions if there.get(name) != functions[name]]
     for node, there in _json_of_each_node(conn, _OF_SHARDS):
@@ -190,7 +195,8 @@ def differences(conn: Connection) -> list[str]:
 def _json_of_each_node(conn: Connection, command: str) -> list[tuple[int, Any]]:
     """The JSON that each node answers with."""
     answers = conn.execute(_EVERYWHERE, {"command": command}).all()
-    if failed := [each for each in answers if not each.success]:
+    failed = [each for each in answers if not each.success]
+    if failed:
         raise KeepbookError(f"node {failed[0].nodeid} does not answer: {failed[0].result}", code="unavailable")
     return [(each.nodeid, json.loads(each.result or "{}")) for each in answers]
 
@@ -208,7 +214,8 @@ def _nodes(conn: Connection) -> tuple[str, ...]:
     found = [(f"{host}:{port}", ready) for host, port, ready in conn.execute(_NODES)]
     if not found:
         raise Invalid("this cluster has no worker yet; SELECT citus_add_node(host, port) first", code="no_cluster")
-    if lost := [name for name, ready in found if not ready]:
+    lost = [name for name, ready in found if not ready]
+    if lost:
         raise Conflict(f"not every worker is ready: {', '.join(lost)}; see pg_dist_node, then try again", code="busy")
     return tuple(name for name, _ in found)
 
@@ -218,7 +225,8 @@ def _spread(conn: Connection) -> dict[str, str]:
 
 
 def _settle(conn: Connection, nodes: tuple[str, ...]) -> tuple[str, ...]:
-    """On every node: a role that may come from the coordinator, and sessions that are told their owner."""
+    """Make the role on every node, let it log in from the coordinator, and set `SETTING`. Returns what was set, in
+    words."""
     database = str(conn.execute(text("SELECT quote_ident(current_database())")).scalar())
     home = str(conn.execute(text("SELECT quote_ident(current_schema())")).scalar())
     _on_every_node(
@@ -234,7 +242,7 @@ def _settle(conn: Connection, nodes: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _on_every_node(conn: Connection, command: str) -> None:
-    """Each node by itself: what a command does to a cluster is not asked, it is done where it stands."""
+    """Run a command on each node separately, without Citus passing it on to others."""
     alone = f"SET LOCAL citus.enable_ddl_propagation = off; {command}"
     failed = [row for row in conn.execute(_EVERYWHERE, {"command": alone}) if not row.success]
     if failed:
@@ -242,7 +250,8 @@ def _on_every_node(conn: Connection, command: str) -> None:
 
 
 def _share_functions(conn: Connection) -> None:
-    """What the triggers call: that they do is text inside a function, which nobody else can read out of it."""
+    """Copy our functions to every node. Triggers call them, but Citus cannot see that in the text of a trigger's
+    function, so it does not copy them by itself."""
     names = conn.execute(
         text(
             "SELECT CAST(oid AS regprocedure)::text FROM pg_proc "
@@ -254,7 +263,7 @@ def _share_functions(conn: Connection) -> None:
 
 
 def _spread_one(conn: Connection, name: str, place: str, first: str | None) -> None:
-    """With its rows, which are no news: the triggers look away while they move."""
+    """Spread one table with its rows. Triggers are disabled meanwhile, since moving rows is no change."""
     conn.execute(text(f'ALTER TABLE "{name}" DISABLE TRIGGER USER'))
     if place == "everywhere":
         conn.execute(text("SELECT create_reference_table(CAST(:name AS regclass))"), {"name": name})

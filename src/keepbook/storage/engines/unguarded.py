@@ -1,7 +1,7 @@
-"""A whole database for one program alone, with its guards asleep: for `keepbook db mend`, and nothing else.
+"""Opens a whole database for one program alone, without its guards: only for `keepbook db mend`.
 
-Nobody else may have it open: a server that went on would write through guards that are not there. Everything happens in
-one transaction, in which the guards are put to sleep and woken again; if it fails, nothing has happened.
+No other program may have it open, since no guard would check what it writes. Everything happens in one transaction, in
+which the triggers are removed (or disabled) and put back; if it fails, nothing has changed.
 """
 
 import sqlite3
@@ -18,6 +18,7 @@ from keepbook.storage.database import is_postgresql
 from keepbook.storage.installed import read_record, table_set
 
 ENDING_SECONDS = 2.0
+"""How long to wait for other programs to disconnect."""
 _OTHERS = """
     SELECT count(*) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
@@ -26,7 +27,7 @@ _OTHERS = """
 
 @contextmanager
 def open_unguarded(address: str) -> Iterator[Connection]:
-    """A transaction without guards, of which no other program has the database open meanwhile."""
+    """A transaction without guards. Raises `Conflict` if another program has the database open."""
     with _server(address) if is_postgresql(address) else _file(address) as conn:
         yield conn
 
@@ -38,7 +39,7 @@ def refuse_in_use(address: str) -> None:
 
 
 def serve_owner(conn: Connection, owner: str) -> None:
-    """Say whose rows are looked at now: PostgreSQL's policies bind an administrator, too, who is no superuser."""
+    """Set the owner whose rows are visible: PostgreSQL's policies bind an administrator who is not a superuser."""
     if conn.dialect.name == "postgresql":
         conn.execute(text("SELECT keepbook_serve(:owner)"), {"owner": owner})
 
@@ -58,7 +59,7 @@ def _file(path: str) -> Iterator[Connection]:
         pool_reset_on_return=None,
     )
     try:
-        conn = engine.connect()  # it asks this and that at first, and takes it back
+        conn = engine.connect()  # first, as SQLAlchemy runs some queries of its own and rolls back
         # Set before the log is first used, it keeps everybody else out, readers too.
         driver.execute("PRAGMA locking_mode = EXCLUSIVE")
         driver.execute("PRAGMA secure_delete = ON")
@@ -81,7 +82,7 @@ def _file(path: str) -> Iterator[Connection]:
 
 
 def _wait_for_others(conn: Connection) -> None:
-    """A program that has just ended is still seen for a moment."""
+    """Wait until no other program is connected: one that has just ended is still listed for a moment."""
     deadline = time.monotonic() + ENDING_SECONDS
     while conn.execute(text(_OTHERS)).scalar():
         if time.monotonic() > deadline:

@@ -77,7 +77,7 @@ messages: Table = declare_table(
     Column("tokens_out", Integer),
     Column("instead_of", Integer, CheckConstraint("instead_of >= 1 AND instead_of < turn")),
     Column("broke_off", Word, one_of("broke_off", "stopped", "left", "failed")),
-    # Who recorded it, where it was neither said by the person at a door of ours nor answered here.
+    # Who recorded it; NULL: it was said or answered in one of our own chats.
     Column("recorded_by", Word),
     PrimaryKeyConstraint("owner", "thread_id", "turn"),
     ForeignKeyConstraint(["owner", "thread_id"], ["threads.owner", "threads.id"]),

@@ -1,11 +1,11 @@
-"""Tables of what waits for the person's word, and of what they chose."""
+"""Tables of proposals, which wait for the person's answer, and of the person's choices."""
 
 from sqlalchemy import CheckConstraint, Column, Index, Integer, PrimaryKeyConstraint, Table
 
 from keepbook.storage.tables.declare import Number, Word, declare_table, one_of, owner_column
 
-# What waits for the person's word: proposals of a preset that asks first, and findings that a person's own
-# word stood against. A declined one stays, so that it is not proposed again.
+# What waits for the person's answer: proposals of a preset that asks first, and findings that contradict the person's
+# own word. A declined one stays, so that it is not proposed again.
 proposals: Table = declare_table(
     "proposals",
     owner_column(),
@@ -25,15 +25,15 @@ proposals: Table = declare_table(
     Column("reason", Word),
     Column("created_at", Word, nullable=False),
     Column("decided_at", Word),
-    # What is asked, if it is more than yes or no, and the answers there are to it.
+    # The kind of the question, if it is more than yes or no, and its possible answers.
     Column("question", Word, one_of("question", "keep", "over", "change", "which")),
     Column("choices", Word),
     Column("valid_until", Word),
-    # Which words of the chat it would quote; the day they were said on, where they count from it.
+    # Which words of the chat it would quote; the day they were said on, if they count days from it.
     Column("quoted", Integer, CheckConstraint("quoted IN (0, 1)"), nullable=False, server_default="0"),
     Column("spans", Word),
     Column("said_on", Word),
-    # Which agent left it: the one its token speaks for, else the token, else the door it came through.
+    # Which agent left it: the agent that its token is for, or the token, or the door it came through.
     Column("asked_by", Word),
     PrimaryKeyConstraint("owner", "id"),
     CheckConstraint("(question IS NULL) = (choices IS NULL)", name="a_question_has_choices"),

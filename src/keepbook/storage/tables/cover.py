@@ -1,11 +1,11 @@
-"""Tables of what the ledger covers beside its own entries, with which every export ends."""
+"""Tables by which the ledger covers rows that are no entries. Their lines are the last of an export."""
 
 from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint, Table
 
 from keepbook.storage.tables.declare import Word, declare_table, owner_column
 
-# Links of the same chain as the entries, for what else a transaction wrote: the seals `first` to `last`, by one digest
-# over theirs. They are no entries: nobody reads them in the ledger, and nothing counts them.
+# Links of the same chain as the entries, one for all other rows that a transaction wrote: `digest` covers the seals
+# `first` to `last`. Covers are not entries: people do not see them in the ledger, and nothing counts them.
 covers: Table = declare_table(
     "covers",
     owner_column(),
@@ -23,9 +23,9 @@ covers: Table = declare_table(
     own=("insert", "update"),
 )
 
-# What else the book holds is sealed: one row here for each state that a covered row was in. `was` is the seal before it
-# on the same row; a seal that another one follows, or whose row is gone, loses its salt, so that nothing can be guessed
-# from its digest. A row that was removed has a seal of that, without a digest. See book/ledger/cover.py.
+# Seals: one row for each state that a covered row was in. `was` is the previous seal of the same row. A seal that is
+# followed by another, or whose row is gone, loses its salt, so that nothing can be guessed from its digest. The removal
+# of a row has a seal too, without a digest. See book/ledger/cover.py.
 seals: Table = declare_table(
     "seals",
     owner_column(),
@@ -43,8 +43,8 @@ seals: Table = declare_table(
 )
 Index("seals_by_number", seals.c.owner, seals.c.nth, unique=True)
 
-# What the operator set aside (`keepbook db mend`), one row for each time. `kept` is the digest of the links before
-# `link` and of the seals up to `sealed`, as they were left: there the chain has gaps, and it begins anew with `event`.
+# Mends: what the operator set aside (`keepbook db mend`), one row for each time. The chain has gaps before `link`, and
+# begins anew with the entry `event`; `kept` is the digest of the links before `link` and of the seals up to `sealed`.
 mends: Table = declare_table(
     "mends",
     owner_column(),
@@ -63,7 +63,7 @@ mends: Table = declare_table(
     own=("insert",),
 )
 
-# What a transaction touched and has not sealed yet; empty between transactions.
+# Rows that a transaction has changed and not sealed yet; empty between transactions.
 touched: Table = declare_table(
     "touched",
     owner_column(),

@@ -79,7 +79,7 @@ versions: Table = declare_table(
     Column("quoted", Integer, CheckConstraint("quoted IN (0, 1)"), nullable=False, server_default="0"),
     Column("spans", Word),
     Column("said_on", Word, CheckConstraint("length(said_on) = 10")),
-    # Who chose these words, where it was not the person.
+    # Who chose these words; NULL: the person.
     Column("written_by", Word),
     Column("event", Integer, nullable=False),
     PrimaryKeyConstraint("owner", "memory_id", "version"),
@@ -128,7 +128,7 @@ partial_index(
 )
 Index("links_to", links.c.owner, links.c.to_id)
 
-# What of a preset decided the bytes of a block, once for each digest of it: a preset is a file, and files are edited.
+# The parts of a preset that decide the bytes of a block, one row for each digest: preset files may be edited later.
 block_rules: Table = declare_table(
     "block_rules",
     owner_column(),
@@ -140,10 +140,10 @@ block_rules: Table = declare_table(
     may_change=(),
 )
 
-# One row a session: the block as that session saw it. `space` keeps our own chats and the session ids of
-# outside agents apart. `seq` is the last entry that the block knew, `nth` counts the injections of the owner: with both
-# it can be rendered again, whatever the clocks said. `rules_digest` names the rules of its preset; what came in from an
-# older file names none.
+# One row per session: the block as that session was given it. `space` tells our own chats from the session ids of
+# outside agents. `seq` is the last entry that the block knew, `nth` counts the injections of the owner: with both it
+# can be rendered again, whatever the clocks said. `rules_digest` names the rules of its preset; rows from an older file
+# have none.
 injections: Table = declare_table(
     "injections",
     owner_column(),
@@ -167,9 +167,9 @@ injections: Table = declare_table(
     own=("insert", "update"),
 )
 
-# One row for each memory in an injected block. `nth` counts a memory's injections, so its newest row holds
-# both how often and when last, and nothing has to be summed or swept. `known` is the ledger's time up to which
-# the block spoke: whether a memory was edited since is a question to the ledger, not to anybody's clock.
+# One row for each memory in an injected block. `nth` counts a memory's injections, so its newest row tells both how
+# often and when last, and nothing has to be summed. `known` is the time of the last entry that the block knew: it tells
+# whether the memory was edited since, whatever the clocks say.
 injected: Table = declare_table(
     "injected",
     owner_column(),
@@ -205,8 +205,8 @@ erasures: Table = declare_table(
     own=("insert", "update"),
 )
 
-# The word index: the analysed terms of each active memory's current version, in plain rows, so that both
-# engines give the same hits, the statistics are this owner's alone, and forgotten words cannot be found.
+# The word index: the terms of each active memory's current version, in plain rows. So both engines give the same hits,
+# the statistics are of this owner alone, and forgotten words cannot be found.
 terms: Table = declare_table(
     "terms",
     owner_column(),
@@ -220,8 +220,8 @@ terms: Table = declare_table(
     of_memory="memory_id",
 )
 
-# A few keys for each active memory, such that any two near-duplicates share one (see book/memory/likeness/similar.py);
-# and one for each that was put away, by which its exact words are known again.
+# A few keys for each active memory; any two near-duplicates share one (see book/memory/likeness/similar.py). And one
+# key for each memory that was put away, by which its exact words are recognised.
 likeness: Table = declare_table(
     "likeness",
     owner_column(),
@@ -234,8 +234,8 @@ likeness: Table = declare_table(
     of_memory="memory_id",
 )
 
-# One key for each tag and each metadata pair that a memory's current version has, in whatever state the memory is: what
-# filters look up (see book/memory/labels.py).
+# One key for each tag and each metadata pair of a memory's current version, whatever its state. Filters look them up
+# (see book/memory/labels.py).
 labels: Table = declare_table(
     "labels",
     owner_column(),

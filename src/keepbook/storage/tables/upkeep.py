@@ -1,4 +1,4 @@
-"""Tables of what keeps a book going: what it costs, what is due, the keys to its doors, what its words mean."""
+"""Tables for upkeep: costs, due work, vectors, tokens and sign-ins, leases, kept answers, loads, extensions."""
 
 from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, Integer, LargeBinary, PrimaryKeyConstraint, Table
 
@@ -20,7 +20,7 @@ meter: Table = declare_table(
     may_go=True,
 )
 
-# Due work, without personal text, so that a job finds whom to serve before it serves anyone.
+# Due work. It has no personal text, so that a job may read it across owners to find whom to serve.
 due: Table = declare_table(
     "due",
     owner_column(),
@@ -35,8 +35,9 @@ due: Table = declare_table(
 )
 Index("due_by_time", due.c.at, due.c.owner)
 
-# What memories and turns mean, in the space of one embedder: `part` is a memory's version or a chat's turn, `nth`
-# counts what was put in. Only what is active has one, as with words; spaces are never compared with each other.
+# The vectors of memories and turns, each in the space of one embedder; spaces are never compared with each other.
+# `part` is a memory's version or a chat's turn, `nth` counts what was put in. As with words, only active memories have
+# one.
 vectors: Table = declare_table(
     "vectors",
     owner_column(),
@@ -53,8 +54,8 @@ vectors: Table = declare_table(
 )
 Index("vectors_by_number", vectors.c.owner, vectors.c.space, vectors.c.kind, vectors.c.nth)
 
-# How far a space is filled: vectors put in and taken out so far, by which a cache knows that it is behind, and the
-# ledger entry through which memories have theirs.
+# How far a space is filled: how many vectors were put in and taken out so far, which tells a cache whether it is out of
+# date; and the ledger entry up to which memories have theirs.
 vector_spaces: Table = declare_table(
     "vector_spaces",
     owner_column(),
@@ -67,9 +68,9 @@ vector_spaces: Table = declare_table(
     may_go=True,
 )
 
-# Keys to the doors; only a token's hash is kept. A service token names its owner with each request and has none of
-# its own; one whose owner was erased keeps no name, but still says that this installation asks for tokens. `made_with`
-# is the token that made it, and takes it along when it is revoked.
+# Tokens; only the hash of each is stored. A service token has no owner: each request names one. If a token's owner is
+# erased, its row stays without the name, since it tells that this installation requires tokens. `made_with` is the
+# token that it was made with; when that is revoked, so is this one.
 tokens: Table = declare_table(
     "tokens",
     Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
@@ -94,9 +95,9 @@ tokens: Table = declare_table(
 Index("tokens_by_owner", tokens.c.owner, tokens.c.created_at)
 Index("tokens_by_maker", tokens.c.made_with)
 
-# Who signs in at a provider: a person is its issuer and its subject there, and opens one book. Before that it is an
-# invitation to that book, of which only the hash is kept. One that has ended opens nothing; the person may be invited
-# anew.
+# People who sign in at an OpenID provider, identified by issuer and subject; each opens one book. Before the first
+# sign-in the row is an invitation to that book, of which only the hash is stored. A row that has ended opens nothing;
+# the person may be invited anew.
 identities: Table = declare_table(
     "identities",
     Column("id", Word, CheckConstraint("length(id) = 8"), nullable=False),
@@ -125,7 +126,7 @@ partial_index(
     where=identities.c.ended_at.is_(None),
 )
 
-# A page's sign-in: its hash alone, and what it was made with: a token, or an identity. It opens as long as both do.
+# Sessions of the pages: the hash of each, and the token or identity it was made with. It is valid as long as that is.
 page_sessions: Table = declare_table(
     "page_sessions",
     Column("hash", Word, nullable=False),
@@ -141,7 +142,7 @@ page_sessions: Table = declare_table(
 Index("page_sessions_by_token", page_sessions.c.token_id)
 Index("page_sessions_by_identity", page_sessions.c.identity_id)
 
-# Who may do what only one worker at a time should do, and until when.
+# Leases: who may do a piece of work that only one worker should do at a time, and until when.
 leases: Table = declare_table(
     "leases",
     Column("name", Word, nullable=False),
@@ -152,8 +153,8 @@ leases: Table = declare_table(
     may_go=True,
 )
 
-# What a write with an idempotency key was answered, so that it can be sent again: kept in the transaction of the write
-# itself, for a day. An erasure takes all of an owner's, since an answer quotes what was written.
+# Answers to writes with an idempotency key, to be sent again if the write is repeated. Each is stored by the
+# transaction of its write, for a day. An erasure deletes all of an owner's, since an answer quotes what was written.
 answers: Table = declare_table(
     "answers",
     owner_column(),
@@ -169,10 +170,10 @@ answers: Table = declare_table(
     may_go=True,
 )
 
-# What files brought, load by load, so that one can be taken back. `brought`: of memories the first and the last of its
-# entries and its chats, each with its turns; of trades the batches it made and where, and in `before` what of earlier
-# fills it found open; else what its extension needs. `told` is how its page tells it, with a `count` of what else came.
-# `gone` is what went when it was taken back: memories and chats by their ids, or the fills; its trades are former.
+# Imported files, one row each, so that an import can be taken back. `brought` says what came in: for memories the first
+# and last of its entries, and its chats with their turns; for trades its batches, and `before` has the earlier fills
+# that were open; for others what the extension needs. `told` is what its page shows, with a `count` of other things.
+# `gone` is what was removed when it was taken back: ids of memories and chats, or the fills.
 loads: Table = declare_table(
     "loads",
     owner_column(),
@@ -198,8 +199,8 @@ loads: Table = declare_table(
     own=("update",),
 )
 
-# What extensions brought into this database: `tables` describes theirs, so that rows are exported, covered and erased
-# also where the code is gone. Made with the tables themselves.
+# The extensions installed in this database. `tables` describes their tables, so that rows are exported, covered and
+# erased even if the code is gone.
 installed_extensions: Table = declare_table(
     "extensions",
     Column("name", Word, nullable=False),

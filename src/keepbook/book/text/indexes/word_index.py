@@ -1,10 +1,10 @@
-"""The word index: which active memory says which term, and how strongly.
+"""The word index: which active memory has which term, and with what weight.
 
-A term's weight is its saturated frequency, damped a little in long texts; it is fixed when the memory is written, so
-reading needs no statistics but how rare the term is in this owner's book. A compound is also indexed backwards, to be
-found by its last word. A few more keys let near-duplicates find each other. Only active memories are indexed: the terms
-of a forgotten one are removed in the same transaction, and found for that by analysing its text again; one key stays,
-by which the same words are known again.
+A term's weight is its frequency with BM25's saturation, reduced a little in long texts. It is computed when the memory
+is written, so recall needs no other statistics than how rare the term is in this owner's book. A compound is also
+indexed backwards, to be found by its last word. A few more keys let near-duplicates find each other. Only active
+memories are indexed. When one is forgotten, its terms are removed in the same transaction; which ones, is found by
+analysing its text again. One key stays, by which the same words are recognised.
 """
 
 import hashlib
@@ -28,9 +28,9 @@ from keepbook.storage.tables.upkeep import vector_spaces, vectors
 # BM25's saturation with weak length normalisation; forty words on both sides keep short facts comparable.
 K1, B, USUAL, PAD = 0.6, 0.75, 12, 40
 BACKWARDS = "<"
-"""The sign before it: no word begins with it."""
+"""Stands before a compound that is indexed backwards; no word begins with it."""
 BODY_SHARE = 0.5
-"""A word of the body counts half: what is injected says more about a memory than what hangs below it."""
+"""The weight of a word of the body: the content says more about a memory."""
 
 
 class IndexedText(NamedTuple):
@@ -68,8 +68,9 @@ def likeness_keys(content: str, category: str | None) -> tuple[str, ...]:
     """Keys by which near-duplicates find each other: any two of a category share one. Texts with the same words, and
     opposites, share the last key in any category.
 
-    With the words of two texts in one fixed order: if four fifths are common, one is among the first fifth and one of
-    each. A key also holds what must be equal anyway; long words come first since they are rarer.
+    Each of the first words of a text, in a fixed order, makes one key. If two texts have four fifths of their words in
+    common, one of these is among the first fifth and one of each. A key also has what near-duplicates must have in
+    common anyway (category, polarity, numbers); long words come first, since they are rarer.
     """
     words = sorted(set(tokens(content)), key=lambda word: (-len(word), word)) or [fold_text(content)]
     first = len(words) - -(-4 * len(words) // 5) + 1
@@ -81,15 +82,15 @@ def likeness_keys(content: str, category: str | None) -> tuple[str, ...]:
 
 
 def put_away_key(content: str) -> str:
-    """The key by which the words of a memory that was put away are known again as a reader sees them, whatever list,
-    heading or quotation they stand in."""
+    """The key by which the words of a memory that was put away are recognised, whatever list, heading or quotation they
+    stand in, and however they are disguised."""
     seen = as_latin(drop_unseen(content))
     words = bare_words(_without_marks_around(seen) or seen)
     return hashlib.blake2b(f"-{words}".encode(errors="replace"), digest_size=8).hexdigest()
 
 
 def _without_marks_around(text: str) -> str:
-    """The words without a bullet, number or quotation mark before them, and what closes one behind."""
+    """The words without a bullet, number or quotation mark before them, and without closing marks after them."""
     places = [at for at, sign in enumerate(text) if sign.isalnum()]
     inner = ""
     if places:
@@ -124,7 +125,7 @@ def take_words(tx: Tx, memory_id: str, said: IndexedText) -> None:
 
 
 def mark_put_away(tx: Tx, memory_id: str, content: str) -> None:
-    """Keep a key of a memory that is active no longer: nothing is found by it but the same words."""
+    """Add the key of a memory that is no longer active. Only the same words are found by it."""
     _PUT_KEY.run(tx.conn, {"owner": tx.owner, "key": put_away_key(content), "memory_id": memory_id})
 
 
@@ -145,13 +146,12 @@ def take_vectors(tx: Tx, kind: str, item: str, *, since: int = 0) -> None:
 
 
 def counts_up_to(tx: Tx, wanted: Sequence[str], most: int) -> dict[str, int]:
-    """How many active memories have each term, counted no further than `most`: a common word costs no more than a rare
-    one."""
+    """How many active memories have each term, counted up to `most`, so that a common word does not cost more."""
     return counts_in(_COUNTS, tx, wanted, most)
 
 
 def counts_in(index: PreparedForEach, tx: Tx, wanted: Sequence[str], most: int) -> dict[str, int]:
-    """The same of another index of words."""
+    """The same for any index of words."""
     words = list(dict.fromkeys(wanted))
     found = dict(index.tuples(tx.conn, words, {"owner": tx.owner, "most": most}))
     return {word: found[word] for word in words}
@@ -161,7 +161,7 @@ _SPACES = PreparedStatement(select(vector_spaces.c.space).where(vector_spaces.c.
 
 
 def count_each(table: Table) -> PreparedForEach:
-    """How often each of some terms is in an index, counted up to a limit."""
+    """The query for how often each of some terms is in an index, counted up to a limit."""
     here = table.c
 
     def count(term: BindParameter[str]) -> Select[str, int]:

@@ -1,7 +1,7 @@
 """basic-memory: a folder of Markdown notes with a front, observations and relations.
 
 `- [category] words #tag (context)` is an observation and becomes a memory about its note; `- relation [[Other note]]`
-becomes the sentence it stands for. What else a note says comes in as its title, with the text as the longer body.
+becomes the sentence it stands for. If a note has other text, its title becomes a memory with that text as the body.
 """
 
 import re
@@ -85,7 +85,7 @@ def _of_note(path: str, text: str) -> Iterator[IncomingMemory]:
 
 
 def _apart(text: str) -> tuple[str, str | None]:
-    """The words, and the context in brackets behind them."""
+    """The words, and the context in brackets at their end."""
     text = text.rstrip()
     behind = _CONTEXT.search(text)
     if behind:

@@ -1,8 +1,8 @@
 """ChatGPT's export: `conversations.json`, or its parts `conversations-000.json` and on, alone or in the archive. Chats
 come in as chats.
 
-A conversation is a tree of answers tried again; what counts is the branch it ended on. Hidden turns, tools and pictures
-are left and counted; a list of memories copied out of the settings is a plain list (`lists.py`).
+A conversation is a tree, since answers can be generated again; the branch it ended on is imported. Hidden turns, tools
+and pictures are left out and counted. A list of memories that was copied out of the settings is read by `lists.py`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ from keepbook.patterns import regex
 
 SOURCE = "chatgpt"
 PARTS = regex(r"conversations(-\d+)?\.json")
-"""What its files are called: a long history is cut into several."""
+"""Matches the names of its files: a long history is cut into several."""
 
 
 def read(found: SourceFile) -> Incoming | None:
@@ -57,7 +57,7 @@ def read(found: SourceFile) -> Incoming | None:
 
 
 def _branch(nodes: Mapping[str, Any], last: Any) -> list[Mapping[str, Any]]:
-    """From the node a chat ended on up to its beginning, turned round."""
+    """The nodes from the beginning of a chat to the one it ended on."""
     if not isinstance(last, str) or last not in nodes:
         tips = [id for id, node in nodes.items() if isinstance(node, Mapping) and not node.get("children")]
         last = max(tips, key=lambda id: _time(nodes[id]), default=None)
@@ -119,7 +119,7 @@ def _spoken(message: Mapping[str, Any]) -> str:
 
 
 def _why_no_turn(message: Mapping[str, Any]) -> ChatPart | None:
-    """What a message is, if neither of the two said it to the other."""
+    """What kind of thing a message is, if it was not said by the person or the assistant; else None."""
     if _role(message) == "tool" or message.get("recipient") not in (None, "all"):
         return ChatPart.TOOL
     if _role(message) not in ("user", "assistant") or _told(message).get("is_visually_hidden_from_conversation"):
@@ -130,7 +130,7 @@ def _why_no_turn(message: Mapping[str, Any]) -> ChatPart | None:
 
 
 def _left_in(nodes: Mapping[str, Any], branch: list[Mapping[str, Any]]) -> Iterator[ChatPart]:
-    """What of a chat does not come in; what is empty is not counted."""
+    """The parts of a chat that are left out; empty ones are not counted."""
     for node in branch:
         if isinstance(message := node.get("message"), Mapping):
             yield from _left_of(message)
@@ -141,7 +141,8 @@ def _left_in(nodes: Mapping[str, Any], branch: list[Mapping[str, Any]]) -> Itera
 
 
 def _left_of(message: Mapping[str, Any]) -> Iterator[ChatPart]:
-    if (why := _why_no_turn(message)) is not None:
+    why = _why_no_turn(message)
+    if why is not None:
         if any(_holds(value) for name, value in _content(message).items() if name != "content_type"):
             yield why
         return

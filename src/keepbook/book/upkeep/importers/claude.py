@@ -1,7 +1,7 @@
 """Claude's export: `conversations.json` and `memories.json`, alone or in their archive.
 
-Chats come in as chats, with what was said and not what was thought or looked up; what it remembers of the person comes
-in line by line. The account says whose it is.
+Chats are imported with what was said, and without what was thought or looked up. What Claude remembers of the person is
+imported line by line. The account names the person.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,9 +32,9 @@ PARTS = {
     "image": ChatPart.PICTURE, "document": ChatPart.PICTURE, "thinking": ChatPart.THOUGHT,
     "redacted_thinking": ChatPart.THOUGHT, "tool_use": ChatPart.TOOL, "tool_result": ChatPart.TOOL,
 }  # fmt: skip
-"""The parts of a message that nobody said."""
+"""The parts of a message that nobody said, and how the report calls them."""
 SAYS_NOTHING = ("text", "token_budget")
-"""Parts that come in, or that hold nothing of what was said."""
+"""Parts that are imported, or that have no text."""
 
 
 def read(found: SourceFile) -> Incoming | None:
@@ -100,7 +100,7 @@ def _of_memory(row: Mapping[str, Any]) -> Iterator[IncomingMemory]:
 
 
 def _texts_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What it remembers from all chats, under an empty name, and from those of each project."""
+    """What Claude remembers from all chats (under an empty name), and from the chats of each project."""
     projects = row.get("project_memories")
     if isinstance(projects, Mapping):
         of_projects = {str(id): text for id, text in projects.items()}
@@ -121,7 +121,7 @@ def _unread_texts(rows: list[Any]) -> Iterator[LeftOut]:
 
 
 def _projects(found: SourceFile) -> Iterator[LeftOut]:
-    """What a project was told and given is in a file of its own."""
+    """The projects, whose instructions and documents are in a file of their own."""
     file = found.member("projects.json")
     for number, (_, one) in enumerate(file.records if file is not None else (), 1):
         name = None
@@ -153,7 +153,7 @@ def _spoken(message: Mapping[str, Any]) -> str:
 
 
 def _left_of(message: Any) -> Iterator[str]:
-    """What of a message does not come in."""
+    """The parts of a message that are left out."""
     if not isinstance(message, Mapping):
         return
     if _role(message) is None and _spoken(message):

@@ -61,7 +61,7 @@ def read(found: SourceFile) -> Incoming | None:
 
 
 def _parts(found: SourceFile) -> tuple[list[Any], list[Any]]:
-    """Edges and episodes: of an object with both, or of a list of either."""
+    """The edges and the episodes of a file: an object with both, or a list of either."""
     value = found.value
     if isinstance(value, Mapping) and ("edges" in value or "episodes" in value):
         rows = [*(value.get("edges") or ()), *(value.get("episodes") or ())]
@@ -77,7 +77,7 @@ def _parts(found: SourceFile) -> tuple[list[Any], list[Any]]:
 
 
 def _nodes_of(value: Any) -> tuple[list[Mapping[str, Any]], list[LeftOut]]:
-    """The nodes, and what stands among them and is none."""
+    """The nodes, and entries among them that are no nodes."""
     nodes = None
     if isinstance(value, Mapping):
         nodes = value.get("nodes")

@@ -1,7 +1,8 @@
-"""What an importer reads, whatever program kept it: memories, chats, whose they are, and what must stay out.
+"""The one form into which every importer brings another program's file: memories, chats, whose they are, what is left
+out.
 
-A source says as much as it knows; no book is read here. `who` is the person a thing belongs to there, and `portions`
-says into whose book it goes here: people are never merged into one book because nobody said otherwise.
+A source fills in what it knows; no book is read here. `who` is the person to whom something belongs in the file, and
+`portions` decides into whose book it goes: things of several people never go into one book unless somebody says so.
 """
 
 import hashlib
@@ -21,7 +22,7 @@ from keepbook.patterns import regex
 
 
 class Enough(Exception):
-    """Raised to stop an import: what has come in stays, the rest is left."""
+    """Raised to stop an import: what has come in stays, the rest is left out."""
 
 
 _DOTTED = regex(r"^\s*(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})\s*$", anchored=True)
@@ -42,7 +43,7 @@ class IncomingMemory:
     text: str
     key: str
     where: str = ""
-    """How a person finds it there: a line, an item."""
+    """Its place in the file, for a person: a line, an item."""
     who: str | None = None
     since: str | None = None
     until: str | None = None
@@ -57,7 +58,7 @@ class IncomingMemory:
     earlier: tuple[Wording, ...] = ()
     """What it said before, oldest first."""
     wanted: bool = False
-    """Whether the person takes it though they asked to forget it."""
+    """Whether the person accepts it although they asked to forget it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class IncomingChat:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What does not come in: where it stands there, and why. Its text is told unless that is the reason."""
+    """Something that is left out: its place in the file, why, and its text, unless the text is the reason."""
 
     where: str
     why: str
@@ -94,7 +95,7 @@ class LeftOut:
 
 
 class ChatPart(StrEnum):
-    """What of a chat does not come in beside its turns, and why."""
+    """A part of a chat that is left out, and why."""
 
     TOOL = "what a tool was asked or answered"
     THOUGHT = "thoughts and code"
@@ -116,8 +117,8 @@ class Incoming:
 
     @property
     def people(self) -> tuple[str | None, ...]:
-        """The people whose things it holds, by their names there; None for things that name nobody. If only one person
-        is named, those are theirs too."""
+        """The people whose things it holds, by their names in the file. None stands for things that name nobody; if
+        only one person is named, these belong to them."""
         found = {*(one.who for one in self.memories), *(one.who for one in self.chats)}
         named = sorted(who for who in found if who is not None)
         if len(named) == 1 or None not in found:
@@ -142,7 +143,7 @@ NAMES = {
     "langgraph": "LangGraph", "letta": "Letta", "list": "a plain list", "mcp-memory": "an MCP memory server",
     "mem0": "mem0",
 }  # fmt: skip
-"""What a person calls the programs that things come from."""
+"""The names of the sources, as people know them."""
 
 
 def program_name(source: str) -> str:
@@ -160,8 +161,8 @@ def source_of_session(session: str | None) -> str | None:
 
 
 def portions(incoming: Incoming, owner: str, owner_map: Mapping[str, str]) -> dict[str, Incoming]:
-    """What goes into whose book: everything into the owner's if the file knows one person at most, else as the map
-    says. `""` in the map means what names nobody; a person mapped to nothing stays out."""
+    """Which things go into whose book: all into the owner's if the file has one person at most, else as the map says.
+    The key `""` stands for things that name nobody; a person with an empty value is left out."""
     people = incoming.people
     strange = sorted(set(owner_map) - {who or "" for who in people})
     if strange:
@@ -191,31 +192,31 @@ def who_text(who: str | None) -> str:
 
 
 def parts_left_out(where: str, parts: Iterable[str]) -> list[LeftOut]:
-    """One line for each reason, with how often there was one: a long chat has a thousand answers of tools."""
+    """One line for each reason, with how often it occurs, since a long chat may have a thousand answers of tools."""
     return [LeftOut(where, f"{part}: {times}") for part, times in Counter(parts).items()]
 
 
 def files_left_out(source: str, names: Iterable[str], read: Iterable[str]) -> list[LeftOut]:
-    """The files of a folder or archive that the importer of this source does not look into."""
+    """The files of a folder or archive that the importer of this source does not read."""
     why = f"not read: nothing of {program_name(source)} is looked for in it"
     return [LeftOut(path, why) for path in sorted(set(names) - set(read))]
 
 
 def kept_tags(one: IncomingMemory) -> list[str] | None:
-    """As many as there is a place for; none keeps what is there."""
+    """As many tags as a memory may have. None, if there are none, leaves those of an existing memory."""
     kept = dict.fromkeys(" ".join(tag.split())[:TAG_CHARS] for tag in one.tags if tag.strip())
     return list(kept)[:MOST_LABELS] or None
 
 
 def kept_metadata(one: IncomingMemory) -> dict[str, str] | None:
-    """As much as there is a place for."""
+    """As much metadata as a memory may have."""
     named = {" ".join(name.split()): value for name, value in one.metadata.items()}
     fits = {name: value for name, value in named.items() if 1 <= len(name) <= KEY_CHARS}
     return {name: value[:VALUE_CHARS] for name, value in list(fits.items())[:MOST_LABELS]} or None
 
 
 def labels_left_out(one: IncomingMemory) -> LeftOut | None:
-    """What of its labels a memory has no place for."""
+    """The labels that a memory may not have, since they are too many or too long."""
     tags, told = {" ".join(tag.split()) for tag in one.tags if tag.strip()}, set(one.metadata.values())
     cut_tags = len(tags.difference(kept_tags(one) or ()))
     cut_metadata = len(told.difference((kept_metadata(one) or {}).values()))
@@ -226,12 +227,13 @@ def labels_left_out(one: IncomingMemory) -> LeftOut | None:
 
 
 def content_key(*parts: object) -> str:
-    """A key for a thing without a name in its source, made of its content, so that a second import recognises it."""
+    """A key for a thing that has no key in its source: a hash of its content, by which a second import recognises
+    it."""
     return hashlib.sha256("\x1f".join(map(str, parts)).encode(errors="surrogatepass")).hexdigest()[:16]
 
 
 def list_in_source(value: Any, name: str) -> Sequence[Any]:
-    """A list of the source, or an empty one if there is none; anything else is refused by its name there."""
+    """A list from the file, or an empty one if it is missing. Anything else is refused, by its name in the file."""
     if value is None:
         return ()
     if not isinstance(value, list):
@@ -247,8 +249,8 @@ def text_or_none(value: Any) -> str | None:
 
 
 def parse_source_time(value: Any) -> str | None:
-    """The source's own date as an instant: ISO text, `05.01.2025`, where the day comes first, or seconds since 1970.
-    Empty is None; anything else is refused."""
+    """The stamp of a date in the file: ISO text, `05.01.2025` (5 January), or seconds since 1970. Empty means None;
+    anything else is refused."""
     if value is None or value == "" or isinstance(value, bool):
         return None
     if isinstance(value, int | float):

@@ -1,5 +1,5 @@
-"""What a book knows of a file before it is written: what came from the same source, what went with a load that was
-taken back, and, for one who only looks, what the file itself has said so far.
+"""What an import must know before it writes: what came from the same source before, what was removed with a load that
+was taken back, and, in a dry run, what the file itself has said so far.
 """
 
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from keepbook.storage.database import Tx
 from keepbook.storage.tables.memory import memories, versions
 
 MOST_COMPARED = 20
-"""A line is compared with so many that share a key with it."""
+"""With how many lines that share a key a line is compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class KnownImport:
 
 @dataclass(slots=True)
 class LookedMemories:
-    """What would have been written by now, were it not only looked at: the same words again are no second memory."""
+    """The memories that a dry run would have written so far, so that the same words again are not counted twice."""
 
     known: dict[str, KnownImport] = field(default_factory=dict)
     _ids: set[str] = field(default_factory=set)
@@ -44,14 +44,14 @@ class LookedMemories:
         return one.memory_id in self._ids
 
     def same(self, said: Statement) -> str | None:
-        """The words of one that says the same."""
+        """The content of such a memory that says the same; None if there is none."""
         for one in self._by_words.get((bare_words(said.content), said.scope), ()):
             if one.valid_until is None and same_subject(said.content, said.subject, one.subject):
                 return one.content
         return None
 
     def near(self, said: Statement, category: str | None) -> str | None:
-        """The words of one that would stand in this category and says nearly the same."""
+        """The content of such a memory of this category that says nearly the same; None if there is none."""
         for key in likeness_keys(said.content, category):
             for content in self._by_key.get((key, said.scope), ()):
                 if near_duplicate(said.content, content):
@@ -72,8 +72,8 @@ class LookedMemories:
 
 
 def came_before(tx: Tx, source: str, lost: ForgottenMatters) -> dict[str, KnownImport]:
-    """What came from this source before, by its name there; whether it still stands as it came in, and whether the
-    person wanted it forgotten."""
+    """The memories that came from this source before, by their key there. Each tells whether it is still as it came in,
+    and whether the person wanted it to be forgotten."""
     joined = versions.join(memories, and_(memories.c.owner == versions.c.owner, memories.c.id == versions.c.memory_id))
     query = (
         select(
@@ -93,7 +93,8 @@ def came_before(tx: Tx, source: str, lost: ForgottenMatters) -> dict[str, KnownI
 
 
 def ids_taken_back(tx: Tx) -> frozenset[str]:
-    """The memories and chats that went when a load was taken back, without the chats that a later one brought again."""
+    """The ids of memories and chats that were removed when loads were taken back, without chats that a later load has
+    brought again."""
     gone, again = set[str](), set[str]()
     for one in loads.list_loads(tx, loads.MOST, what=loads.MEMORIES):
         if one.gone is None:

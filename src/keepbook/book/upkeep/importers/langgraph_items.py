@@ -1,7 +1,7 @@
 """LangGraph and LangMem: items of a store as `Item.dict()` writes them, one list or one a line.
 
-The namespace says whose an item is: what is left of it without the words that name a kind (`memories`, `profile`) is
-the person. LangMem wraps what it keeps in kind and content; a profile becomes one memory for each of its fields.
+The namespace tells the person: it is what is left without words that name a kind (`memories`, `profile`). LangMem wraps
+each item in its kind and content; a profile becomes one memory for each of its fields.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,9 +26,9 @@ KINDS = {
     "episodes", "store", "users", "user", "preferences", "notes", "triples",
 }  # fmt: skip
 PLAIN = {"memories", "memory", "store", "users", "user"}
-"""Kinds that say nothing of what is kept in them."""
+"""Kinds whose name says nothing about their items."""
 TRIPLE = ("subject", "predicate", "object")
-"""How LangMem keeps a fact by default."""
+"""The keys of a fact, as LangMem stores it by default."""
 TEXT = ("content", "memory", "text", "fact", "data")
 
 

@@ -131,19 +131,19 @@ def _turn(message: Any) -> IncomingTurn | None:
 
 
 def _is_from_program(wrapped: Mapping[str, Any]) -> bool:
-    """A heartbeat, a login: nobody said it."""
+    """Whether the program itself made a message, such as a heartbeat or a login."""
     return str(wrapped.get("type", "user_message")) != "user_message"
 
 
 def _answers(message: Mapping[str, Any]) -> list[str]:
-    """What an agent said by calling the tool that sends a message."""
+    """The texts that an agent sent by calling its tool for messages."""
     calls = message.get("tool_calls") or ()
     spoken = [_object(_send_message_call(call).get("arguments")).get("message") for call in calls]
     return [one for one in spoken if isinstance(one, str)]
 
 
 def _left_of(message: Any) -> Iterator[ChatPart]:
-    """What of a message does not come in."""
+    """The parts of a message that are left out."""
     if not isinstance(message, Mapping):
         return
     text, calls = _message_text(message), message.get("tool_calls") or ()

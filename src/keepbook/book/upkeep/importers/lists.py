@@ -20,22 +20,22 @@ from keepbook.patterns import regex
 
 SOURCE = "list"
 TEXT = ("content", "memory", "text", "fact", "data", "value")
-"""Where programs keep the sentence itself."""
+"""The keys under which programs keep the sentence itself."""
 PERSON = ("user_id", "user", "owner", "person")
 SINCE = ("valid_from", "created_at", "date", "timestamp", "time", "updated_at")
 UNTIL = ("valid_until", "expires_at")
 KEPT = ("category", "subject", "summary", "body", "scope")
 PLACED = {*PERSON, *SINCE, *UNTIL, *KEPT, "id", "importance", "tags", "metadata"}
-"""What has a place of its own here; the rest is told beside the text."""
+"""Keys whose values have a field of their own here; the others are added to the text."""
 MOST = 100_000
-"""Entries of one list: a whole life has fewer, and each is held against all that is there."""
+"""How many entries a list may have: a whole life has fewer, and each is compared with the book."""
 _FRONT = regex(r"^\s*(?:[-*•–]\s+|\d{1,4}[.)]\s+)?(?:\[(?P<date>\d{4}-\d\d-\d\d)\][.:]?\s*)?")
 _HEADING = regex(r"^\s*(?:#{1,6}\s(?P<marked>.*)|\*\*(?P<bold>[^*]+)\*\*:?\s*)$")
 _RULE = regex(r"^\s*[-=*_]{3,}\s*$")
 
 
 def read(found: SourceFile) -> Incoming | None:
-    """The texts of any other file; the last importer to be asked."""
+    """Reads the texts of any other file; this importer is asked last."""
     if found.records:
         return _of_records(found.records)
     if found.name.lower().endswith((".csv", ".tsv")) or _is_table(found.text):
@@ -136,13 +136,13 @@ def _to_memory(where: str, record: Any) -> IncomingMemory:
 
 
 def _beside(record: Mapping[str, Any]) -> dict[str, Any]:
-    """What a record holds that has no place of its own here."""
+    """The values of a record that have no field of their own here, as text."""
     said = next(name for name in TEXT if isinstance(record.get(name), str))
     return {str(name): value for name, value in record.items() if name != said and name not in PLACED}
 
 
 def _without_words(record: Any) -> list[str]:
-    """The names of what a record holds beside its text that cannot be told in words."""
+    """The keys of a record whose values cannot be written as text."""
     if not isinstance(record, Mapping):
         return []
     beside = _beside(record)

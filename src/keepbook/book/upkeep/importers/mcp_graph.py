@@ -61,7 +61,7 @@ def _of_relation(record: Mapping[str, Any]) -> IncomingMemory:
 
 
 def _about(name: str) -> str | None:
-    """Whom a memory is about; none for the person of the book, whom that server's prompt calls so."""
+    """The subject of a memory; None for the person of the book, for whom that server's prompt has a fixed name."""
     if name.lower() in ("default_user", "user"):
         return None
     return name

@@ -24,12 +24,12 @@ from keepbook.errors import Invalid
 SOURCE = "mem0"
 HISTORY = {"memory_id", "old_memory", "new_memory", "event", "created_at"}
 SIGNS = {"user_id", "agent_id", "run_id", "app_id", "actor_id", "hash"}
-"""Beside the text, what only a record of mem0 has."""
+"""Keys that only records of mem0 have, beside the text."""
 OWN = (
     "id", "memory", "data", "categories", "created_at", "updated_at", "expiration_date", "user_id", "metadata", "hash",
     "role", "score", "text_lemmatized",
 )  # fmt: skip
-"""What has a place of its own here, or is of use only there."""
+"""Keys whose values have a field of their own here, or are of use only in mem0."""
 
 
 def read(found: SourceFile) -> Incoming | None:
@@ -48,7 +48,8 @@ def read(found: SourceFile) -> Incoming | None:
 
 
 def _owner_of(record: Mapping[str, Any]) -> str | None:
-    """Whom it is about: what only an agent is named for is that agent's, and whoever imports it says whose that is."""
+    """The person it is about. If a record names only an agent, that name is returned, and the importer has to say whose
+    it is."""
     if record.get("user_id"):
         return str(record["user_id"])
     if record.get("agent_id"):
@@ -145,7 +146,7 @@ def _by_memory(rows: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str,
 
 
 def _memory_with_history(id: str, steps: list[dict[str, Any]]) -> IncomingMemory:
-    """A memory with what it said before."""
+    """A memory with its earlier wordings."""
     if steps[-1]["event"] == "DELETE" or steps[-1].get("is_deleted"):
         raise Invalid("it was deleted there")
     said: list[Wording] = []

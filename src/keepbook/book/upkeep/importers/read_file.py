@@ -1,8 +1,8 @@
-"""Reads a file to import, whatever it is: an export of ours, or what another program kept.
+"""Reads any file to import: an export of ours, or another program's file.
 
-Small text is read here and now; everything else in a process of its own (`reading_apart.py`), which sends back what it
-found as plain values. Reading needs no book, and is done before a book is opened for writing: a file that takes a
-minute to read holds up nobody's write.
+Small text is read in this process, everything else in a process of its own (`reading_apart.py`), which sends back plain
+values. Reading needs no book and is done before one is opened for writing, so that a file that takes a minute to read
+does not make writers wait.
 """
 
 import io
@@ -33,7 +33,7 @@ _READER = f"{__name__}:values_in_file"
 
 @dataclass(frozen=True, slots=True)
 class ReadImport:
-    """A file that was read: the numbered lines of an export of ours, or what another program kept."""
+    """A file that was read: the numbered lines of an export of ours, or the contents of another program's file."""
 
     ours: tuple[tuple[int, str], ...] | None = None
     incoming: Incoming | None = None
@@ -50,7 +50,7 @@ def is_export(texts: Iterable[str]) -> bool:
 
 
 def read_import(source: bytes | Path, limits: ReadingLimits, name: str = "file") -> ReadImport:
-    """Read a file or folder, or what was sent."""
+    """Read a file or folder, or bytes that were sent."""
     if isinstance(source, Path):
         SourceFile.from_path(source)  # or there is nothing there
         name = source.name
@@ -70,7 +70,7 @@ def read_import(source: bytes | Path, limits: ReadingLimits, name: str = "file")
 
 
 def read_incoming(path: Path, limits: ReadingLimits) -> Incoming:
-    """What another program kept in a file or folder."""
+    """Read another program's file or folder."""
     read = read_import(path, limits)
     if read.incoming is None:
         raise Invalid(f"{path.name} is an export of Keepbook; restore it into a book", field="file")
@@ -78,7 +78,7 @@ def read_incoming(path: Path, limits: ReadingLimits) -> Incoming:
 
 
 def values_in_file(path: Path, told: Mapping[str, Any]) -> Iterator[Any]:
-    """What a file holds, as plain values; in the process that reads it."""
+    """The contents of a file as plain values. Runs in the process that reads it."""
     if told["sent"]:
         found = SourceFile(told["name"], raw=path.read_bytes())
     else:
@@ -100,7 +100,7 @@ def _values(found: SourceFile, lines: Any) -> Iterator[Any]:
 
 
 def _lines_in_text(found: SourceFile) -> Iterator[str]:
-    """Not `splitlines`: a text may hold U+2028."""
+    """The lines of a text, cut at newlines alone: `splitlines` would cut at U+2028 too."""
     if found.is_folder:
         return iter(())
     return iter(io.StringIO(found.text, newline=None))

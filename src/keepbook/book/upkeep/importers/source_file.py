@@ -14,13 +14,13 @@ from keepbook.book.ground.foreign_sqlite import HEAD
 from keepbook.errors import Invalid, NotFound
 
 LISTS = ("results", "memories", "facts", "items", "data")
-"""Where programs keep their list."""
+"""The keys under which programs keep their list."""
 MOST = 2_000_000_000
-"""Bytes of one file."""
+"""How many bytes a file may have."""
 UNFOLDED = 500_000_000
-"""Bytes that the files of an archive may have together: they are held in memory at once."""
+"""How many bytes the files of an archive may have together, since they are all held in memory."""
 MAY_HOLD_WORDS = (".json", ".jsonl", ".md", ".csv")
-"""What is unpacked of an archive."""
+"""The endings of files that are unpacked from an archive."""
 
 
 def file_or_lines(given: str | os.PathLike[str] | Iterable[str]) -> Path | bytes:
@@ -91,7 +91,7 @@ class SourceFile:
 
     @cached_property
     def members(self) -> dict[str, "SourceFile"]:
-        """The files of an archive, or of a folder, by their path in it."""
+        """The contents of the files of an archive or folder, by their path in it."""
         if self.is_folder and self.path is not None:
             files = [path for path in self._inside if not path.is_symlink() and path.is_file()]
             return {path.relative_to(self.path).as_posix(): SourceFile(path.name, path=path) for path in files}
@@ -114,7 +114,7 @@ class SourceFile:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The paths of all files of an archive, also of those that are not unpacked, or of a folder."""
+        """The paths of all files of an archive or folder, including those that are not unpacked."""
         if self.is_folder or not self.members:
             return tuple(self.members)
         with zipfile.ZipFile(io.BytesIO(self.raw)) as archive:
@@ -122,14 +122,14 @@ class SourceFile:
 
     @cached_property
     def links(self) -> list[str]:
-        """What in a folder leads out of it, or may: none is followed."""
+        """The symbolic links in a folder, none of which is followed."""
         if self.path is None or not self.is_folder:
             return []
         return [path.relative_to(self.path).as_posix() for path in self._inside if path.is_symlink()]
 
     @cached_property
     def _inside(self) -> list[Path]:
-        """All that lies in a folder, however deep, links among it; what they lead to does not lie in it."""
+        """All paths in a folder, however deep. Links are among them, what they point to is not."""
         found: list[Path] = []
         for folder, folders, files in os.walk(self.path or "", followlinks=False):
             found += [Path(folder, name) for name in (*folders, *files)]

@@ -29,14 +29,16 @@ SOURCES: dict[str, Callable[[SourceFile], Incoming | None]] = {
     basic_memory.SOURCE: basic_memory.read,
     lists.SOURCE: lists.read,
 }
-"""In the order they are asked; a plain list is what nobody else claims."""
+"""The importers, in the order in which they are tried. The last one, for plain lists, takes what no other
+recognises."""
 
 
 def detect_source(found: SourceFile) -> Incoming:
     if not (found.is_folder or found.raw.strip()):
         raise Invalid("the file is empty; nothing was imported", field="file")
     for read in SOURCES.values():
-        if (incoming := read(found)) is not None:
+        incoming = read(found)
+        if incoming is not None:
             links = tuple(LeftOut(name, "a link, and links are not followed") for name in found.links)
             cut = filter(None, map(labels_left_out, incoming.memories))
             return replace(incoming, file=found.name, refused=(*incoming.refused, *cut, *links))

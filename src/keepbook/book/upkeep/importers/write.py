@@ -1,11 +1,10 @@
 """Writes what an importer has read into a book.
 
-A memory comes in as `imported` with the source's date as the time it holds from; the time it was recorded is that of
-the import. Secrets, and what the person never wants kept, stay out and are reported. A second import of the same file
-changes nothing, also where the person has changed or forgotten what came in; what the source has worded anew since
-becomes the next version; what was removed with a load that was taken back comes in again. A chat keeps its own times
-and is left open: reading it for memories is a step of its own (`upkeep/chat_reading.py`), and no model is asked because
-a file came in.
+A memory has the source `imported`, and the other program's date as its beginning; it is recorded at the time of the
+import. Secrets and topics never to be kept are left out and reported. A second import of the same file changes nothing,
+even if the person has changed or forgotten some of it; a text that the other program has reworded since becomes the
+next version; what was removed with a load that was taken back comes in again. A chat keeps its own times and is left
+open: reading it for memories is a step of its own (`upkeep/chat_reading.py`), so an import never asks a model.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -58,7 +57,7 @@ class ImportedItem:
     category: str | None = None
     since: str | None = None
     repeats: str | None = None
-    """What the book says already: where it is `there`, and where it is new but nearly the same."""
+    """The content of a memory that says the same, or if this one is new, nearly the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +67,9 @@ class ImportResult:
     came: tuple[ImportedItem, ...]
     refused: tuple[LeftOut, ...]
     chats: Mapping[str, int] = field(default_factory=dict)
-    """The new chats by their ids, each with its turns."""
+    """How many turns each new chat has, by its id."""
     grown: tuple[str, ...] = ()
-    """The chats that were here and have more turns now."""
+    """The ids of chats that were here before and have more turns now."""
 
     def count(self, what: str, *outcomes: str) -> int:
         return sum(one.what == what and one.outcome in outcomes for one in self.came)
@@ -79,8 +78,8 @@ class ImportResult:
 class ImportWriter:
     """Writes one person's things into their book, piece by piece, each in a transaction of its own.
 
-    What needs no lock is found before (`judge_ahead`): secrets, topics, the words of turns. With `looks` nothing is
-    written, and the transactions only read.
+    `judge_ahead` does before what needs no lock: it looks for secrets and topics, and computes the words of turns. With
+    `looks` nothing is written, and the transactions only read.
     """
 
     def __init__(self, origin: Origin, incoming: Incoming, sense: Sense | None, *, looks: bool = False) -> None:
@@ -102,7 +101,7 @@ class ImportWriter:
         self.letters: int = 0
         """How many characters came in."""
         self.has_brought: bool = False
-        """Whether something came in with the last piece."""
+        """Whether the last piece wrote anything."""
 
     @property
     def is_done(self) -> bool:
@@ -114,7 +113,7 @@ class ImportWriter:
         return ImportResult(tuple(self._came), tuple(self._refused), dict(self.chats), tuple(self.grown))
 
     def judge_ahead(self, preset: Preset, never: tuple[str, ...], enough: Callable[[], bool]) -> None:
-        """Find what the next piece needs of the texts themselves, until it is enough."""
+        """Judge the texts of the next piece and compute the words of its turns, until `enough()` is true."""
         self._preset = preset
         self._judge_by(never)
         for one in self._steps[self._done :]:
@@ -130,8 +129,8 @@ class ImportWriter:
                 return
 
     def write_piece(self, tx: Tx, preset: Preset, enough: Callable[[], bool], progress: Progress) -> None:
-        """Write the next things, until it is enough. If `progress` raises `Enough`, what has come in until then stays
-        and the rest is left."""
+        """Write the next things, until `enough()` is true. If `progress` raises `Enough`, what has come in stays, and
+        the rest is left out."""
         self._open(tx, preset)
         before = chain_head(tx).seq, self.letters, len(self.chats)
         while not self.is_done:
@@ -158,11 +157,12 @@ class ImportWriter:
         self._verdicts.clear()
         self._words.clear()
         self.has_brought = before != (chain_head(tx).seq, self.letters, len(self.chats))
-        # The load is recorded and the transaction covered after this: one more link, if something was written.
-        self._expected = chain_head(tx).link + (self.has_brought and not self._looks)
+        self._expected = chain_head(tx).link
+        if self.has_brought and not self._looks:
+            self._expected += 1  # the cover that this transaction ends with
 
     def _open(self, tx: Tx, preset: Preset) -> None:
-        """The book may have changed since the last piece: then what is known of it is read again."""
+        """Begin a piece. If somebody else has written since the last one, what is known of the book is read again."""
         self._tx, self._preset = tx, preset
         choices = get_choices(tx)
         if self._needs_memory and not choices.memory:
@@ -179,9 +179,11 @@ class ImportWriter:
         said = self._statement(one)
         self._refuse(_judged_text(one, said))
         before = self._known.get(said.made_by or "")
-        if not one.wanted and (
-            self._forgotten.is_forgotten(one.text, one.since or "") if before is None else before.forgotten
-        ):
+        if before is None:
+            is_forgotten = self._forgotten.is_forgotten(one.text, one.since or "")
+        else:
+            is_forgotten = before.forgotten
+        if is_forgotten and not one.wanted:
             raise _StaysOut(FORGOTTEN)
         if before is None:
             outcome, repeats = self._anew(one, said)
@@ -193,7 +195,8 @@ class ImportWriter:
 
     def _anew(self, one: IncomingMemory, said: Statement) -> tuple[str, str | None]:
         first, *rest = [*self._earlier(one, said), said]
-        if (same := self._looked.same(first)) is not None:
+        same = self._looked.same(first)
+        if same is not None:
             return THERE, same
         written = remember(self._tx, self._origin, self._preset, first)
         self._known[said.made_by or ""] = KnownImport(written.id, said.content)
@@ -213,7 +216,7 @@ class ImportWriter:
         return NEW, repeats
 
     def _under_another_heading(self, new: Memory, said: Statement) -> str | None:
-        """Who only looks is told of what stands in another category too: to a person it is the same line."""
+        """A nearly equal line in another category. It is reported in a dry run: to a person it is the same line."""
         for category in self._preset.categories:
             if category != new.category:
                 now = stamp(self._tx.clock())
@@ -225,7 +228,7 @@ class ImportWriter:
         return None
 
     def _again(self, before: KnownImport, said: Statement) -> tuple[str, str | None]:
-        """Known from an earlier import: only what the source says otherwise since, and nobody has touched here."""
+        """Import a memory again. It changes only if the source has reworded it and nobody has changed it here."""
         if before.forgotten or (not before.untouched and before.memory_id in self._gone):
             back = restore_memory(self._tx, self._origin, self._preset, before.memory_id)
             if back.content != said.content and not self._looks:
@@ -261,7 +264,7 @@ class ImportWriter:
             self._verdicts.clear()
 
     def _verdict(self, text: str) -> str | None:
-        """Why a text stays out, if it does; it is found once."""
+        """Why a text stays out, or None; each text is judged once."""
         if text not in self._verdicts:
             self._verdicts[text] = self._reason_to_stay_out(text)
         return self._verdicts[text]
@@ -274,16 +277,16 @@ class ImportWriter:
         return None
 
     def _refuse(self, text: str) -> None:
-        if (why := self._verdict(text)) is not None:
+        why = self._verdict(text)
+        if why is not None:
             raise _StaysOut(why)
 
     # Chats
 
     def _bring_chat(self, one: IncomingChat, enough: Callable[[], bool]) -> ImportedItem | None:
-        """Bring a chat in, or as many of its turns as there is time for: then None, and it goes on in the next
-        piece."""
+        """Import a chat. If there is time for some of its turns only, return None, and go on in the next piece."""
         if self._chat is None or self._chat.of is not one:
-            for turn in one.turns:  # a chat that cannot be kept as a whole stays out as a whole
+            for turn in one.turns:  # checked first, so that a chat is either kept whole or left out
                 adding.clean_turn(turn.role, turn.text)
             if self._looks:
                 self._chat = self._look_at_chat(one)
@@ -300,11 +303,11 @@ class ImportWriter:
         return ImportedItem(under_way.outcome, "chat", one.title or one.turns[0].text[:60], since=under_way.began)
 
     def _look_at_chat(self, one: IncomingChat) -> "_ChatUnderWay":
-        """What would become of a chat."""
+        """What the import of a chat will do."""
         began = next((turn.at for turn in one.turns if turn.at), None) or stamp(self._tx.clock())
         thread = threads.find_session(self._tx, self._session(one))
         if thread is not None and thread.deleted_at is not None and thread.id not in self._gone:
-            return _ChatUnderWay(one, None, TRASHED, began, 0)  # the person's own doing: only their word brings it back
+            return _ChatUnderWay(one, None, TRASHED, began, 0)  # the person put it there, so only they bring it back
         if thread is not None:
             known = thread.turns
         else:
@@ -316,14 +319,15 @@ class ImportWriter:
             outcome = CHANGED
         else:
             outcome = THERE
-        self.letters += sum(len(turn.text) for turn in one.turns[known:]) if self._looks else 0
+        if self._looks:
+            self.letters += sum(len(turn.text) for turn in one.turns[known:])
         return _ChatUnderWay(one, None if thread is None else thread.id, outcome, began, known)
 
     def _begin_chat(self, one: IncomingChat) -> "_ChatUnderWay":
         looked = self._look_at_chat(one)
         if looked.outcome == TRASHED:
             return looked
-        owners.make_known(self._tx, stamp(self._tx.clock()))  # who only chats has a book too
+        owners.make_known(self._tx, stamp(self._tx.clock()))  # an owner with chats alone has a book too
         thread = threads.start_thread(self._tx, looked.began, self._preset.name, session=self._session(one))
         if thread.deleted_at is not None:
             self._put_back(thread.id)
@@ -355,13 +359,13 @@ class ImportWriter:
             if enough():
                 break
         if chat.outcome != THERE:
-            due.cancel(self._tx, due.CLOSE, id)  # the person says when, and which model reads it
+            due.cancel(self._tx, due.CLOSE, id)  # the person decides when it is read, and by which model
 
     def _session(self, one: IncomingChat) -> str:
         return clean_line(f"{self._source}:{one.key}"[:200], "session", 1, 200)
 
     def _put_back(self, thread_id: str) -> None:
-        """A chat that went with a load that was taken back, and what had been read out of it."""
+        """Restore a chat that was removed when a load was taken back, and the memories that were read out of it."""
         threads.restore_thread(self._tx, thread_id)
         for id in learned_memories.learned_from(self._tx, thread_id):
             row = find_row(self._tx, id)
@@ -370,12 +374,12 @@ class ImportWriter:
 
 
 class _StaysOut(Exception):
-    """What is not even told again."""
+    """Raised for a text that stays out. The report does not repeat such a text."""
 
 
 @dataclass(slots=True)
 class _ChatUnderWay:
-    """A chat that comes in: as which chat here, with how many of its turns so far."""
+    """A chat that is being imported: its id here, and how many of its turns it has so far."""
 
     of: IncomingChat
     id: str | None
@@ -392,7 +396,7 @@ def _judged_text(one: IncomingMemory, said: Statement) -> str:
 
 
 def _split_line_and_body(text: str, most: int) -> tuple[str, str | None]:
-    """A memory is one line; of a longer text the line is its beginning, and the whole becomes the body."""
+    """The line and the body for a text. A text that is too long for a line is cut; the whole text becomes the body."""
     line = " ".join(text.split())
     if len(line) <= most:
         return line, None
