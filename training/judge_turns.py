@@ -48,12 +48,17 @@ def scene_of(case: Case, dialogue: Dialogue) -> Scene:
     turns = tuple(ChatTurn(at + 1, one.role, one.text, None, NOW) for at, one in enumerate(case.turns))
     lines = [line for line in case.lines if line.kind not in ("question", "choice")]
     targets = [
-        Target(line.id, line.content, "memory", quoted=True)
+        Target(line.id, line.content, "memory", quoted=_is_quoted(line.id, dialogue))
         if line.kind == "memory"
         else Target(line.id, line.content, "said", spans=(_span(case, dialogue, line.id),), thread_id="chat")
         for line in lines
     ]
     return Scene(turns, "chat", "UTC", NOW, load_preset("general"), tuple(targets))
+
+
+def _is_quoted(name: str, dialogue: Dialogue) -> bool:
+    """Whether a memory is in the person's own words: a line of the book that is marked so, or what this chat gave."""
+    return name not in dialogue.lines or name in dialogue.quoted
 
 
 def _span(case: Case, dialogue: Dialogue, name: str) -> Span:
@@ -123,7 +128,8 @@ class _Turn:
             case "withdraw":
                 return any(self._is_lost(name) for name in self._lines(step))
             case "change" | "end":
-                return not self._lines(step) <= self._meant("change", "end", "answer")
+                meant = self._lines(step) <= self._meant("change", "end", "answer")
+                return not meant or (step.exchange is not None and self._is_garbled(step))
             case "never":
                 return not any("never" in one.acts and not one.unsure for one in self.case.clauses)
             case "undo":
@@ -132,6 +138,24 @@ class _Turn:
                 line = step.quotation
                 return line is not None and line.ordered and self._is_harmful(line.spans)
         return False
+
+    def _is_garbled(self, step: TurnStep) -> bool:
+        """Whether other words are exchanged than those that the writer means, or some in a line whose rest may not
+        hold."""
+        case, lines = self.case, self._lines(step)
+        rows = zip(case.clauses, case.points, case.olds, strict=True)
+        told = [(one, old) for one, points, old in rows if points and lines <= points and one.acts[0] in CHANGES]
+        if not told or step.exchange is None:
+            return False
+        (start, end), new = step.exchange
+        for clause, old in told:
+            if clause.rest in ("falls", "ask"):
+                continue
+            if old is None or clause.new is None:
+                return False  # the writer names no words
+            if _meet(old[1], (start, end)) and _meet(clause.new, (new.start, new.end)):
+                return False
+        return True
 
     def _is_lost(self, name: str) -> bool:
         """Whether a line is forgotten that nobody wanted gone. A clause is only lost if it was worth keeping."""
@@ -185,8 +209,9 @@ class _Turn:
                 return self._withdraws(points)
             case "keep":
                 return any(step.act in ("keep", "repeat", "change") for step in self.steps)
-        exact = [step for step in self.steps if step.act == clause.acts[0] and self._lines(step) == points]
-        return bool(exact)
+        exact = [step for step in self.steps if self._lines(step) == points]
+        self.n["changes asked"] += any(step.act == "which" for step in exact)
+        return any(step.act == clause.acts[0] for step in exact)
 
     def _withdraws(self, points: frozenset[str]) -> bool:
         gone = {name for step in self.steps if step.act == "withdraw" for name in self._lines(step)}
@@ -205,6 +230,10 @@ class _Turn:
         return any(_inside(one, span.start, span.end) for one in hushed for span in spans)
 
 
+def _meet(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return min(one[1], other[1]) > max(one[0], other[0])
+
+
 def _inside(clause: Clause, start: int, end: int) -> bool:
     """Whether half of a clause, or half of the stretch, lies in the other."""
     common = min(clause.end, end) - max(clause.start, start)
@@ -220,6 +249,7 @@ def as_figures(tally: Tally) -> dict[str, Any]:
         "done_wrong_of_order_turns": round(tally.share("wrong order turns", "order turns"), 4),
         "orders_carried_out": round(tally.share("orders done", "orders"), 3),
         "changes_carried_out": round(tally.share("changes done", "changes"), 3),
+        "changes_asked_rightly": round(tally.share("changes asked", "changes"), 3),
         "asked_needlessly": round(tally.share("needless turns", "turns"), 4),
         "left_as_asked": f"{n['stays done']}/{n['stays']}",
         "by_act": {act: f"{n[f'done {act}']}/{n[f'gold {act}']}, wrong {n[f'wrong {act}']}" for act in ACTS},

@@ -70,6 +70,8 @@ class Dialogue:
     told: bool = True
     """Written as moves, not as a chat."""
     lang: str = "en"
+    quoted: frozenset[str] = frozenset()
+    """The lines that are in the person's own words."""
 
     def clause(self, place: tuple[int, int]) -> Clause:
         return self.turns[place[0]].clauses[place[1]]
@@ -108,7 +110,8 @@ def _dialogue(row: dict[str, Any], hand: str, told: bool) -> Dialogue:
             clauses.append(place.told(part) if told else place.chat(part, corrected.get((at, nth), ())))
             begin += len(part["t"])
         found.append(Said("user", text, tuple(clauses)))
-    return _undone(Dialogue(row["id"], hand, lines, tuple(found), told, row.get("lang", "en")))
+    quoted = frozenset(one["id"] for one in row.get("existing", []) if one.get("quoted"))
+    return _undone(Dialogue(row["id"], hand, lines, tuple(found), told, row.get("lang", "en"), quoted))
 
 
 def _undone(dialogue: Dialogue) -> Dialogue:

@@ -81,8 +81,14 @@ _PLANNED = regex(
 _BARE_YEAR = regex(rf"{_YEAR}", re.IGNORECASE)
 _BARE_WEEKDAY = regex(_WEEKDAY, re.IGNORECASE)
 _BARE_NAME = regex(rf"{_WEEKDAY}|{_MONTH}|{_SEASON}", re.IGNORECASE)
+_NAMED_DATE = regex(rf"\b(?:{_WEEKDAY}|{_MONTH}|{_SEASON})s?\b", re.IGNORECASE)
 _COMES = regex(r"(?:\bi'?m|\bam|\bis|\bare|'re|'s|\bcomes?) $", re.IGNORECASE)
 """ "I'm from May": where somebody comes from."""
+
+
+def names_date(text: str) -> bool:
+    """Whether a text names a day of the week, a month or a season."""
+    return _NAMED_DATE.search(text) is not None
 
 
 def period(text: str, at: datetime, zone: str) -> StatedPeriod:

@@ -59,6 +59,8 @@ def next_version(scene: Scene, clause: Clause, old: Target, bars: MoveBars) -> N
         return NextVersion(line, certain=line.standing, since=line.valid_from)
     if exchange is not None and (exchange.certain or is_fragment(clause.text)) and _adds_only_a_value(clause, old):
         return exchange
+    if exchange is not None and exchange.certain and _rest_holds(clause, old):
+        return exchange
     other = exchange or NextVersion()
     return NextVersion(line, other.exchange, other.content, beside=True, since=line.valid_from)
 
@@ -106,6 +108,20 @@ def _adds_only_a_value(clause: Clause, old: Target) -> bool:
     """Whether a clause says nothing beside the value that the old line does not: "not Rome: Milan"."""
     known = _MENDING | FILLERS | set(content_words(old.content))
     return known.issuperset(_around_value(clause))
+
+
+HOLDS = 0.8
+"""From which likelihood on what a line says beside the value that changes still holds."""
+FEW_WORDS = 2
+"""So many words at most may a clause say beside a value and be heard as giving only that."""
+
+
+def _rest_holds(clause: Clause, old: Target) -> bool:
+    """Whether a clause gives another value and nothing else, and surely leaves the rest of the line as it is: "the
+    pension's 4,010 with the indexing" of "my pension is $3,900 a month"."""
+    known = _MENDING | FILLERS | set(content_words(old.content))
+    added = set(_around_value(clause)) - known
+    return len(added) <= FEW_WORDS and clause.move.rest["stays"] >= HOLDS
 
 
 def _around_value(clause: Clause) -> tuple[str, ...]:
@@ -216,12 +232,14 @@ def brings_figures(line: str, words: str) -> bool:
     return not numbers(words) <= numbers(line)
 
 
-def _may_exchange(clause: Clause, old: Target, gone: str, value: str) -> bool:
-    """Whether no doubt is left which value goes: the only figure of the line for a figure, or one that the person
-    names."""
-    named = fold_text(gone) in fold_text(clause.text.replace(value, " "))
-    figures = numbers(gone) and numbers(value) and len(numbers(old.content)) == 1
-    return bool(named or figures)
+def _may_exchange(clause: Clause, place: tuple[int, int], old: Target, value: str) -> bool:
+    """Whether no doubt is left which value goes: a figure or a date for the only one of the line, or one that the
+    person names."""
+    gone, rest = old.content[slice(*place)], f"{old.content[: place[0]]} {old.content[place[1] :]}"
+    if fold_text(gone) in fold_text(clause.text.replace(value, " ")):
+        return True
+    of_one_kind = (bool(is_of(gone) and is_of(value) and not is_of(rest)) for is_of in (numbers, names_date))
+    return any(of_one_kind)
 
 
 def offered_anew(scene: Scene, clause: Clause, old: Target, bars: MoveBars) -> QuotedLine | None:
