@@ -7,7 +7,7 @@ the old line with the value exchanged, in a bracket; the new clause beside the o
 from dataclasses import dataclass, replace
 
 from keepbook.book.ground.when import stamp
-from keepbook.book.text.periods import period
+from keepbook.book.text.periods import names_date, period
 from keepbook.book.text.quotation import Span, at_words, content_of, exchange_in_content, exchange_in_spans
 from keepbook.book.text.words import content_words, fold_text, numbers, stem, tokens, word_set
 from keepbook.errors import Invalid
@@ -179,7 +179,7 @@ def exchange_value(scene: Scene, clause: Clause, old: Target, bars: MoveBars) ->
     if not value or not gone.strip():
         return None
     place = (place[0], _past_repeated(old.content, place[1], value), place[2])
-    sure = min(place[2], new[2]) >= bars.stretch_sure and _may_exchange(clause, old, gone, value)
+    sure = min(place[2], new[2]) >= bars.stretch_sure and _may_exchange(clause, place[:2], old, value)
     span = Span(scene.turn.number, start, end, "exchanged")
     content = exchange_in_content(old.content, place[0], place[1], " ".join(value.split()))
     return NextVersion(None, (place[:2], span), content, certain=sure, since=_since_beside(scene, clause, start, end))
