@@ -40,12 +40,13 @@ def find_answer(tx: Tx, key: str, request: bytes) -> StoredAnswer | None:
 
 
 class _AnsweredMeanwhile(Exception):
-    """The same request was answered while this one was made ready."""
+    """Raised if the same request was answered while this one was prepared."""
 
 
 def answer_once(book: OpenBook, key: str, request: bytes, answer: Callable[[], StoredAnswer]) -> StoredAnswer | None:
-    """Answer a request that had no answer, in one transaction with what that writes; it begins with the first write.
-    Returns the answer that was given meanwhile, if one was: then nothing of this is kept."""
+    """Carry out a request that has no stored answer, and store its answer in the same transaction, which begins with
+    the first write. If another process has answered it meanwhile, nothing of this is kept, and that answer is
+    returned."""
     meanwhile: list[StoredAnswer] = []
 
     def look_again(tx: Tx) -> None:
