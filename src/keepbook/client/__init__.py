@@ -1,5 +1,5 @@
-"""The same book on a server: what each method asks of it, and how an answer becomes a value again.
+"""The client for a book on a server: the request of each method, and how an answer becomes a value again.
 
-Each operation is written once, as steps that yield a request and receive its answer; a connection runs them, blocking
-or awaiting.
+Each operation is written once, as a generator that yields requests and receives their answers. A connection runs it,
+either blocking or with `await`.
 """

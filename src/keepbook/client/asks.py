@@ -1,4 +1,4 @@
-"""The request of one method, as data: the verb and the path, where each argument goes, what comes back."""
+"""Describes the request of one method as data: verb and path, where each argument goes, what comes back."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class Asks:
     refs: tuple[str, ...] = ()
     fixed: Mapping[str, Any] = field(default_factory=dict)
     query: tuple[str, ...] = ()
-    """Arguments that go into the query although there is a body."""
+    """Arguments that go into the query even if the request has a body."""
     again: bool = True
 
     def steps(self, arguments: Mapping[str, Any]) -> Steps[Any]:
@@ -63,7 +63,7 @@ def _is_id(ref: object) -> bool:
 
 
 def _pairs(told: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """A query: a list is said several times, a map as `name.KEY`."""
+    """The pairs of a query for one argument: a list becomes several pairs, a map one pair `name.KEY` for each key."""
     found: list[tuple[str, str]] = []
     for name, value in told.items():
         if isinstance(value, Mapping):

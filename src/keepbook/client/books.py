@@ -1,6 +1,6 @@
 """The requests of a book's methods, room by room.
 
-The faces of extensions hang on a book too: they are looked up by name when somebody asks for one.
+The faces of extensions are attributes of a book too; they are looked up by name when one is first used.
 """
 
 from collections.abc import Iterable
@@ -68,7 +68,7 @@ def _choose(_: RemoteFace, **given: Any) -> Steps[Choices]:
 
 
 def _delete(_: RemoteFace, ref: str, forever: bool = False) -> Steps[Written | None]:
-    """For good it is gone by its id alone, or by a piece of text that fits it, as here."""
+    """Delete a memory. Like the local method it takes an id or a piece of text, which is looked up first."""
     way = Asks("DELETE", MEMORY, Written, refs=("ref",))
     return (yield from way.steps({"ref": ref} | ({"forever": True} if forever else {})))  # type: ignore[no-any-return]
 
@@ -79,7 +79,7 @@ def _history(_: RemoteFace, ref: str) -> Steps[tuple[Version, ...]]:
 
 
 def _ledger(_: RemoteFace, after: int = 0, **given: Any) -> Steps[list[Entry]]:
-    """A server gives a thousand at most; more are asked for page by page."""
+    """Read the ledger page by page, since a server returns at most a thousand entries at once."""
     if "limit" in given:
         wanted = given.pop("limit", 100)
     else:
@@ -150,12 +150,13 @@ def _rename(_: RemoteFace, thread_id: str, title: str, **__: Any) -> Steps[Threa
 
 
 def _on_chat(way: Asks) -> RequestWay:
-    """A method of a chat: its id goes into the path."""
+    """The request of a chat's method, with the chat's id in the path."""
     return lambda chat, **given: way.steps({"thread_id": chat.id, **given})
 
 
 def _add(chat: Any, role: str, text: str, at: Any = None, speaker: str | None = None, **more: Any) -> Steps[Message]:
-    if (parts := more.pop("parts", None)) is not None:
+    parts = more.pop("parts", None)
+    if parts is not None:
         turns = [NewTurn(role, text, at, speaker, parts)]
         added = yield from Asks("POST", f"{THREAD}/turns", list[Message], "messages").steps(
             {"thread_id": chat.id, "turns": turns}

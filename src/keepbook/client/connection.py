@@ -1,8 +1,8 @@
-"""The connection to a server: what is sent, how often it is tried, and how steps are run over it.
+"""The connection to a server: it sends requests, repeats them if necessary, and runs the steps of an operation.
 
-A request that may be sent again is, if the connection breaks or the server says that it is busy or away. A write has a
-key, so that it happens once however often it arrives. Each operation is a generator of requests (`Steps`), written
-once; `Connection` runs it blocking, `AsyncConnection` awaits it.
+If the connection breaks, or the server answers that it is busy or away, a request is sent again, if it may be. A write
+has a key, so that it happens only once, however often it arrives. Each operation is a generator of requests (`Steps`),
+written once; `Connection` runs it blocking, `AsyncConnection` with `await`.
 """
 
 import random
@@ -25,20 +25,23 @@ from keepbook.forking import OncePerProcess
 
 Value = TypeVar("Value")
 PATIENCE = 30.0
-"""Seconds for which a call is tried again: a server that restarts is back by then."""
+"""For how many seconds a call is repeated: a server that restarts is back by then."""
 PAUSE = 0.2
-"""Seconds before the second try; doubled with each, as far as `LONGEST_PAUSE`."""
+"""Seconds before the second try; doubled for each further one, up to `LONGEST_PAUSE`."""
 LONGEST_PAUSE = 2.0
 LONGEST = 20.0
-"""Seconds that a busy server may ask to wait at a time."""
+"""How many seconds at a time a busy server may ask the client to wait; if it asks for more, this is taken."""
 TIMEOUT = 120.0
+"""After how many seconds without an answer a request fails."""
 AGAIN = frozenset({429, 502, 503, 504})
+"""The HTTP statuses after which a request is sent again."""
 JSON = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request. `again` says that it may be sent twice: a read, or a write that the server recognises by its key."""
+    """One request. `again` says whether it may be sent twice: a read, or a write that the server recognises by its
+    key."""
 
     verb: str
     path: str
@@ -50,12 +53,12 @@ class Request:
 
 
 Steps = Generator[Request, Any, Value]
-"""What a call does: it gives requests, takes their answers, and ends with its value."""
+"""An operation: a generator that yields requests, receives their answers, and returns its value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """One attempt to send a request, in the form that httpx takes."""
+    """One attempt to send a request, as the arguments of httpx."""
 
     method: str
     url: str
@@ -63,10 +66,10 @@ class Try:
 
 
 class Carrier:
-    """What both connections share: the address, who asks, the form of a request, and how often it is tried.
+    """The common part of both connections: the address, who asks, the form of a request, and how often it is repeated.
 
-    `_doing` yields what to do next: an attempt, whose response or failure is sent back in, or seconds to wait. A
-    connection does each blocking, or awaits it.
+    `_doing` is a generator that yields what to do next: an attempt, whose response or error is sent back into it, or a
+    number of seconds to wait. `Connection` does this blocking, `AsyncConnection` with `await`.
     """
 
     def __init__(self, address: str, token: str | None, patience: float) -> None:
@@ -81,7 +84,7 @@ class Carrier:
         return other
 
     def stream(self, request: Request) -> AsyncIterator[str]:
-        """The lines of a stream. It is read where there is an event loop, whichever connection opened the book."""
+        """The lines of a stream. It is always read with `await`, even if a blocking connection opened the book."""
         return stream_lines(self._try(request))
 
     def _doing(self, steps: Steps[Value]) -> Generator[Try | float, Any, Value]:
@@ -131,7 +134,8 @@ class Carrier:
 
 
 def _pauses(patience: float) -> Iterator[float]:
-    """How long to wait before each further try, not the same for all who were turned away together."""
+    """The seconds to wait before each further try, varied at random, so that clients that were turned away together do
+    not all come back at once."""
     began, paused, pause = monotonic(), 0.0, PAUSE
     while max(paused, monotonic() - began) < patience:
         chosen = pause * random.uniform(0.75, 1.25)
@@ -156,7 +160,7 @@ def read_answer(response: httpx.Response) -> Any:
 
 
 def turned_away(response: httpx.Response) -> float | None:
-    """How long a busy server asks to wait; None if it has answered."""
+    """How many seconds to wait if the server was busy or away; None if it has answered."""
     busy = response.status_code == 409 and '"code":"busy"' in response.text.replace(" ", "")
     if response.status_code not in AGAIN and not busy:
         return None

@@ -1,6 +1,6 @@
-"""What extensions hang on a book or an installation on a server, found by its name when somebody asks for it.
+"""Finds by name the attributes that extensions add to a book or an installation on a server, when one is first used.
 
-A server is not asked which extensions it has on: a part of one that is off there answers as an unknown path does.
+The server is not asked which extensions are on. If one is off there, its requests are answered like unknown paths.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,11 +11,11 @@ from keepbook.extension import Extension, find_extensions, load_part, loaded_ext
 from keepbook.settings import load_settings
 
 Parts = Iterable[tuple[Mapping[str, str], Mapping[str, str]]]
-"""Of each extension what it has where the book is, and what of that it has on a server."""
+"""For each extension, the attributes that it adds to a local book, and those that it adds to one on a server."""
 
 
 def known_extensions() -> Iterator[Extension]:
-    """The extensions known in this process. The settings of this machine are read only if none of those will do."""
+    """The extensions that are loaded in this process; then, if none of these fits, those in this machine's settings."""
     known = {one.name: one for one in loaded_extensions()}
     yield from known.values()
     yield from (one for one in find_extensions(load_settings().extensions) if one.name not in known)

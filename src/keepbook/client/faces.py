@@ -1,7 +1,7 @@
-"""The same book on a server: classes with the names and signatures of the local ones, each method sending a request.
+"""Makes classes for a book on a server: they have the methods and signatures of the local classes and send requests.
 
-A face is made from the local class. A method that the server offers sends a request; every other method says that it
-works only where the book is. So no method can be forgotten, and none drifts.
+Each such class, a face, is made from the local class. A method that the server offers sends a request; any other raises
+an error that it works only on the machine with the book. So no method can be forgotten or differ.
 """
 
 import inspect
@@ -15,11 +15,12 @@ from keepbook.errors import NotAllowed
 
 LOCAL_ONLY = "local_only"
 RequestWay = Asks | Callable[..., Steps[Any]]
-"""How a method is carried out: what it asks, or steps of its own that take the face and the arguments."""
+"""How a method is carried out: the description of its request, or a generator function that takes the face and the
+arguments."""
 
 
 class RemoteFace:
-    """A part of a book on a server: the connection to it, and as whom it asks."""
+    """A part of a book on a server, with the connection and the owner that it serves."""
 
     def __init__(self, connection: Connection | AsyncConnection, owner: str, **known: Any) -> None:
         self._connection = connection
@@ -40,7 +41,7 @@ NO_TRANSACTION = (
 
 
 def refuse_elsewhere(name: str) -> NoReturn:
-    """Say of a method or an attribute that a server does not offer it."""
+    """Raise the error that a server does not offer a method or an attribute."""
     if name == "Book.transaction":
         raise NotAllowed(NO_TRANSACTION, code=LOCAL_ONLY)
     raise NotAllowed(f"{name} works only where the book is; open it there", code=LOCAL_ONLY)

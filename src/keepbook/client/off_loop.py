@@ -1,7 +1,7 @@
 """A local book for async programs: every call runs in a worker thread.
 
-A stand-in wraps the local object and has its names. Its methods and properties are awaited; rooms (`book.threads`) are
-stand-ins themselves, also those that extensions hang on a book or an installation.
+A stand-in wraps a local object and has the same names. Its methods and properties are awaited. Rooms (`book.threads`)
+are stand-ins themselves, including those that extensions add to a book or an installation.
 """
 
 import asyncio
@@ -17,11 +17,11 @@ from keepbook.errors import NotAllowed, keepbook_closed
 from keepbook.forking import follow_forks
 
 LOCKED = ("transaction", "reading", "writing")
-"""What holds the database between calls; a program that awaits in between would keep everybody else out."""
+"""Methods that would hold the database while the program awaits something else; they are refused."""
 
 
 class ThreadsBeside:
-    """The threads beside an event loop; a child has its own."""
+    """The worker threads of an event loop. A forked child gets its own."""
 
     def __init__(self, number: int) -> None:
         self._number = number
@@ -44,7 +44,7 @@ class ThreadsBeside:
 
 
 OPENS_FACE = "face"
-"""The method of a book that opens a room without a query, by its class."""
+"""The name of a book's method that opens a room by its class, which needs no query."""
 
 
 class OffLoop:
@@ -76,7 +76,7 @@ class OffLoop:
         return self._run(partial(getattr, self._held, name))
 
     def _value_or_part(self, name: str) -> Any:
-        """A plain value, as `chat.id`, or else what an extension adds to a book or an installation."""
+        """A plain value, such as `chat.id`, or an attribute that an extension adds to a book or an installation."""
         value = getattr(self._held, name)
         extensions = getattr(self._held, "extensions", ())
         if not any(name in one.faces or name in one.house for one in extensions):
@@ -121,7 +121,11 @@ def _with_unwrapped(method: Callable[..., Any]) -> Callable[..., Any]:
 
 def is_room(own: Any) -> bool:
     """Whether an attribute of a class is a room, which is opened without a query."""
-    read = own.func if isinstance(own, cached_property) else own.fget if isinstance(own, property) else None
+    read = None
+    if isinstance(own, cached_property):
+        read = own.func
+    elif isinstance(own, property):
+        read = own.fget
     kind = getattr(read, "__annotations__", {}).get("return")
     return getattr(kind, "__name__", kind) in ROOMS
 

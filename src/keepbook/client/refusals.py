@@ -14,7 +14,7 @@ _BY_STATUS: dict[int, type[KeepbookError]] = {
 
 
 def error_from_problem(status: int, told: Any) -> KeepbookError:
-    """The error behind a problem document. Of a proxy's own page only the status is known."""
+    """The error that a problem document describes. If a proxy sent a page of its own, only the status is known."""
     if not isinstance(told, dict) or "code" not in told:
         return KeepbookError(f"the server answered {status} and no reason; its log may say why", code="unavailable")
     details = {name: value for name, value in told.items() if name not in _DOCUMENT}

@@ -21,7 +21,8 @@ HERE_ONLY = frozenset((
     "follow_counts", "identities", "image", "import_from", "meaning", "models", "outward", "owners", "perform_errand",
     "queue_errands_in_turn", "settings", "sweep", "sweep_in_turn",
 ))  # fmt: skip
-"""What an installation has only where its database is: files, programs, models, and what its operator does."""
+"""Attributes of an installation that work only on its own machine: files, programs, models, and work of the
+operator."""
 
 
 class RemoteKeepbook:
@@ -29,7 +30,8 @@ class RemoteKeepbook:
     given this, and asks through its `connection`."""
 
     def __init__(self, address: str, *, token: str | None = None, awaits: bool = False, **local: Any) -> None:
-        if given := [name for name, value in local.items() if value]:
+        given = [name for name, value in local.items() if value]
+        if given:
             raise NotAllowed(f"{', '.join(given)}: the server at {address} decides that itself", code=LOCAL_ONLY)
         kind = AsyncConnection if awaits else Connection
         self.connection: Connection | AsyncConnection = kind(address, token, patience=load_settings().server_seconds)

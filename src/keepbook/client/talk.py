@@ -1,4 +1,4 @@
-"""Talking in a chat elsewhere: the same events as here, read from the server's stream."""
+"""Talking in a chat on a server: the same events as in a local one, read from the server's stream."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -43,7 +43,7 @@ class RemoteTalk:
 
 
 def refuse_models(models: object) -> None:
-    """Refuse models that are given for a server: it has its own."""
+    """Refuse models that are passed for a chat on a server, which has its own."""
     if models is not None:
         raise NotAllowed("which models answer is the server's to say", code=LOCAL_ONLY)
 

@@ -10,7 +10,7 @@ from keepbook.client.values import to_json_argument, value_of
 
 
 def _create(_: RemoteFace, owner: str | None = None, **wanted: Any) -> Steps[NewToken]:
-    """Not tried twice: a key that nobody has seen would be left behind."""
+    """Make a token. The request is never repeated: a first answer that was lost would leave a token that nobody has."""
     made = yield Request(
         "POST", "/api/tokens", body=to_json_argument(wanted), headers=_owner_header(owner), again=False
     )

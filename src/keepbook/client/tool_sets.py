@@ -1,7 +1,7 @@
-"""Tools of a book elsewhere, and of one beside an event loop: the same set, whose calls are requests or are awaited.
+"""Sets of tools for a book on a server, whose calls are requests, and for async programs, whose calls are awaited.
 
-A server is asked for the definitions once. What a model got wrong is answered in words, as here; what is the program's
-to mend (a token, a server that is away) is raised.
+A server is asked for the definitions once. Mistakes of a model are answered in words, as by a local set; errors that
+the program has to solve (a token, a server that is away) are raised.
 """
 
 import json
@@ -21,7 +21,7 @@ from keepbook.tools.catalogue import ToolSet
 from keepbook.tools.definition import Annotations, JsonSchema, Tool, ToolAnswer, parse_arguments
 
 FOR_THE_PROGRAM = frozenset({"unavailable", "unauthenticated", "other_owner"})
-"""Codes of refusals that no model can do anything about."""
+"""Codes of errors that no model can do anything about; these are raised."""
 TOOLS = "/api/tools"
 Query = tuple[tuple[str, str], ...]
 _ANYTHING: TypeAdapter[Any] = TypeAdapter(Any)
@@ -68,7 +68,7 @@ def _defined(connection: Connection | AsyncConnection, query: Query) -> Steps[Re
 
 
 def _as_json(arguments: Mapping[str, Any]) -> bytes:
-    """Half a character and what is no number are the tool's to refuse: they are sent as they are."""
+    """The arguments as JSON. Halves of surrogate pairs and NaN are sent too: the tool refuses them."""
     try:
         return json.dumps(arguments).encode()
     except (TypeError, ValueError, RecursionError) as error:

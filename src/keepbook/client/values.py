@@ -49,7 +49,7 @@ def _many(origin: Any, inner: tuple[Any, ...], told: Any) -> Any:
 
 
 def _matching_kind(kinds: tuple[Any, ...], told: Any) -> Any:
-    """Of several kinds of object the one that has all its fields there."""
+    """The one of several classes whose fields are all in the object."""
     if told is None:
         return None
     left = [kind for kind in kinds if kind is not NoneType]

@@ -1,9 +1,9 @@
 """Presets: the vocabulary and the policy of one kind of agent, as data.
 
-A preset is one TOML file. Four ship with Keepbook; a folder of your own adds more and never replaces a
-shipped one, so that `general` means the same in every installation. Files are read strictly: an unknown,
-missing or mistyped key is an error that names the file, the key and what belongs there, because a policy that
-is silently ignored is worse than one that refuses to load.
+A preset is one TOML file. Four ship with Keepbook; a folder of your own adds more and never replaces a shipped one, so
+that `general` means the same in every installation. Files are read strictly: an unknown, missing or mistyped key is an
+error that names the file, the key and what belongs there, since a policy that refuses to load is better than one that
+is silently ignored.
 """
 
 import os
@@ -28,7 +28,7 @@ from keepbook.strict_toml import (
 )
 
 CONTENT_LENGTH = 4, 500
-"""How short and how long a content may be at all: what the database takes."""
+"""The shortest and longest content that the database takes; a preset may narrow this."""
 _SHIPPED = Path(__file__).parent
 _NAME = regex(r"[a-z][a-z0-9_-]{0,39}")
 _Default = Annotated[str | int | float | bool | None, Expecting("text or a whole number or a number or true or false")]
@@ -36,7 +36,8 @@ _Default = Annotated[str | int | float | bool | None, Expecting("text or a whole
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """Which argument of the operation it fills (`is` in the file); a default makes it optional."""
+    """An argument of a preset's tool. `is_` (`is` in the file) names the parameter of the operation that it fills; a
+    default makes it optional."""
 
     is_: str
     description: str
@@ -57,7 +58,7 @@ class PresetTool:
     description: str
     arguments: TomlTable[Argument]
     outside: bool = False
-    """Only for agents outside: our own chats record their turns themselves."""
+    """Whether only outside agents get it, such as a tool that records turns, which our own chats do themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class Selection:
     total: int | None = None
     budgets: TomlTable[int] = field(default_factory=lambda: MappingProxyType({}))
     other: int | None = None
-    """Beside the budgets: for categories that are none of this preset's, together."""
+    """Beside the budgets, the tokens for all categories together that this preset does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ class LineFormat:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class BlockRules:
-    """What of a preset the bytes of a block depend on. The book keeps these with what a session was given."""
+    """The part of a preset on which the bytes of a block depend. The book stores it with each session's block."""
 
     heading: str
     intro: str
@@ -111,11 +112,11 @@ class Preset(BlockRules):
     tools: tuple[PresetTool, ...]
     default_category: str | None = None
     most_tools: int | None = None
-    """How many tools its agents may have in all, those of memory counted."""
+    """How many tools its agents may have in all, including those of the memory."""
     extensions: tuple[str, ...] = ()
-    """Extensions whose tools its agents also have, where they are on."""
+    """Extensions whose tools its agents have too, if these are on."""
     extension_rules: TomlTable[str] = field(default_factory=lambda: MappingProxyType({}))
-    """By extension, what follows the memory rules where it is on."""
+    """The rules that follow the memory rules, by the extension that has to be on."""
 
     def __repr__(self) -> str:
         return f"<preset {self.name}>"
@@ -136,22 +137,24 @@ def load_preset(name: str, folders: Sequence[Path] = ()) -> Preset:
 
 @lru_cache(maxsize=64)
 def _load_shipped(name: str, folders: tuple[Path, ...]) -> Preset:
-    """One that changes with the program alone: that nobody took its name is seen once."""
+    """A shipped preset, cached, since its file does not change while the program runs. That no file in `folders` has
+    its name is checked once."""
     return _load(*_place_of(name, folders))
 
 
 def _place_of(name: str, folders: Sequence[Path]) -> tuple[str, int]:
-    """The file of a preset, and when it was changed."""
+    """The path of a preset's file, and when the file was changed (0 if it is shipped)."""
     if name in _shipped_names():
         found = [(f"{_SHIPPED}/{name}.toml", 0)]
     else:
         found = []
-    for folder in folders if _NAME.fullmatch(name) else ():
-        path = f"{folder}/{name}.toml"
-        try:  # every reading of a book comes by here
-            found.append((path, os.stat(path).st_mtime_ns))
-        except OSError:
-            continue
+    if _NAME.fullmatch(name):
+        for folder in folders:
+            path = f"{folder}/{name}.toml"
+            try:  # not through pathlib, which is slower: this runs at every reading of a book
+                found.append((path, os.stat(path).st_mtime_ns))
+            except OSError:
+                continue
     if not found:
         known = preset_names(folders)
         raise Invalid(
@@ -168,7 +171,7 @@ def _place_of(name: str, folders: Sequence[Path]) -> tuple[str, int]:
 
 @cache
 def _shipped_names() -> frozenset[str]:
-    """What comes with the program changes with it, and never while it runs."""
+    """The names of the shipped presets, cached: they do not change while the program runs."""
     return frozenset(path.stem for path in _SHIPPED.glob("*.toml"))
 
 
@@ -193,7 +196,7 @@ def _load(path: str, _mtime: int) -> Preset:
 
 
 def fit_block_rules(told: Mapping[str, Any]) -> BlockRules:
-    """Rules of a block that were spelled out elsewhere than in a file, checked as strictly. Raises `Wrong`."""
+    """Rules of a block that come from elsewhere than a file, checked as strictly. Raises `Wrong`."""
     rules = fit_to_shape(BlockRules, told)
     for ok, key, expected in _rules_of_block(rules):
         if not ok:
@@ -206,7 +209,7 @@ def _refusal(path: str, key: str, expected: str, hint: str = "") -> Invalid:
 
 
 Rules = list[tuple[bool, str, str]]
-"""What the types cannot say: (holds, key, what is expected)."""
+"""Conditions that types cannot express, each as (whether it holds, key, what is expected)."""
 
 
 def _rules(preset: Preset, stem: str) -> Rules:

@@ -1,7 +1,7 @@
-"""What people read where a category is meant, at every door: "About you", not "Profile".
+"""The names of categories that people read at every door: "About you" and not "Profile".
 
-Categories and the titles of a block are words for programs and models: they are in prompts, files and arguments. People
-read a group's name. A preset whose titles say more than its categories' own words is read as it says.
+Categories and the titles of a block are words for programs and models, in prompts, files and arguments. People read the
+name of the group. If a preset's titles are more than its categories with a capital, people read these titles.
 """
 
 from keepbook.presets import Preset
@@ -16,7 +16,7 @@ _NAMES = {
     "finance_context": "Money",
     "response_style": "How to answer",
 }
-"""Of the categories that are shipped; in a preset of one's own a title says it."""
+"""The names of the shipped categories. For categories of other presets, their title is shown."""
 NO_GROUP = "Everything else"
 
 
@@ -31,5 +31,5 @@ def group_name(category: str | None, preset: Preset) -> str:
 
 
 def names_of_titles(preset: Preset) -> dict[str, str]:
-    """The group that is meant by each title of a block."""
+    """The name of the group for each title of a block."""
     return {title: group_name(category, preset) for category, title in preset.titles.items()}

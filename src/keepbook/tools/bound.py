@@ -1,10 +1,9 @@
-"""What a token that is bound to an agent gets: whose it is, whether it sees the memory, and its tools.
+"""What a token that is bound to an agent may do: which agent it is for, whether it sees the memory, and its tools.
 
 The core knows no agents. It asks the one extension whose `bound` names a module with these functions:
 `agent_id(book, ref)`, `gives_memory(book, agent_id)`, `own_tools(book, agent_id)` and
-`bound_tools(book, agent_id, blind=, records=)`. Where no extension has agents, nothing can be bound to one.
-`outside_tools` are those that every agent outside is given, bound or not, by the memory and by all extensions that have
-some.
+`bound_tools(book, agent_id, blind=, records=)`. Without such an extension no token can be bound. `outside_tools` are
+the tools that every outside agent gets, bound or not: those of the memory and of all extensions that have some.
 """
 
 from typing import Any
@@ -30,7 +29,7 @@ def gives_memory(book: Book, agent_id: str) -> bool:
 
 
 def own_tools(book: Book, agent_id: str) -> list[Tool]:
-    """The agent's own tools where it runs elsewhere, to be added to a preset's."""
+    """The agent's own tools if it runs elsewhere, to be added to those of a preset."""
     tools: list[Tool] = _bound_part(book).own_tools(book, agent_id)
     return tools
 
@@ -46,8 +45,8 @@ def bound_tools(book: Book, agent_id: str, *, blind: bool = False, records: bool
 
 
 def outside_tools(book: Book, preset: str | None = None) -> list[Tool]:
-    """What every agent outside is given beside the tools of its preset, which are the book's own if none is named. An
-    extension that the preset names has given its tools already."""
+    """The tools that every outside agent gets beside those of its preset (the book's own, if none is named). Extensions
+    that the preset names are left out, since their tools are among those of the preset."""
     tools = memory_outside(book, preset)
     for one in book.extensions:
         if one.outside_tools is None or (one.tools is not None and one.name in book.preset(preset).extensions):

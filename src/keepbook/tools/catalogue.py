@@ -1,9 +1,9 @@
 """A preset's tools over one owner's book, ready for any model.
 
-The preset says which operations there are and in which words; `build_tools` binds them to the book, as written by an
-agent, adds the tools of the extensions that the preset names, and other tools may join. A call never raises for what a
-model did wrong: it answers what is wrong and what to do, and nothing is written. The same definitions go out in the
-form that each kind of client reads.
+The preset says which operations there are and describes them. `build_tools` binds them to the book, with an agent as
+the writer, and adds the tools of the extensions that the preset names, and any others. If a model makes a mistake, a
+call does not raise: the answer says what is wrong and what to do, and nothing is written. `schemas` gives the
+definitions in the form that each kind of client reads.
 """
 
 import json
@@ -23,7 +23,7 @@ from keepbook.tools.memory import ARGUMENT_OF, OPERATIONS, OUTSIDE, line
 SchemaFormat = Literal["openai", "anthropic", "mcp"]
 
 SYSTEM = "system"
-"""The tag of tools that are always there and never counted against a limit."""
+"""The tag of tools that do not count against a limit."""
 AUTHORING = "authoring"
 """The mode of a chat in which something is written together with the person."""
 MOST_CANDIDATES = 20
@@ -81,7 +81,7 @@ def build_tools(
 
 
 def _extension_tools(preset: Preset, book: Book, mode: str | None) -> Iterator[Tool]:
-    """The tools of those extensions that the preset names and that are on here."""
+    """The tools of the extensions that the preset names, as far as they are on."""
     for one in book.extensions:
         if one.tools is not None and one.name in preset.extensions:
             yield from load_part(one.tools)(book, mode=mode)
@@ -104,8 +104,8 @@ def _chosen(preset: Preset | str | None, book: Book) -> Preset:
 
 
 def _worked_by_agent(book: Book, preset: Preset, thread_id: str | None, spoken: bool) -> Book:
-    """The same book on the agent's word, and under the preset of its tools, whatever the owner's own is. `spoken` says
-    that the person themself has just spoken in this chat: what a tool does then, it does for them."""
+    """The same book with the agent as the writer, and with the preset of its tools, whatever the owner's own is. With
+    `spoken` the person has just spoken in this chat, and tools act for them."""
     thread = thread_id or book.origin.thread_id
     return book.acting(actor="agent", thread_id=thread, for_person=spoken).under(preset)
 
@@ -200,7 +200,8 @@ class ToolSet:
         return WHY_PROPOSED_HERE.format(names=names)
 
     def _see(self, others: Sequence[str]) -> None:
-        """The model has read what these have recorded: from now on its tools act as an agent's."""
+        """Note that the model has read words that `others` recorded. From now on its tools act as an agent's, even if
+        the person has just spoken."""
         seen = tuple(dict.fromkeys((*self._others, *others)))
         if self._lowered is not None and not self._others:
             self._tools = self._lowered(seen)._tools
@@ -247,9 +248,9 @@ class ToolSet:
         return copied
 
     def _refusal(self, error: KeepbookError, tool: Tool | None) -> ToolAnswer:
-        """The one place where an error becomes words for a model."""
+        """The answer for a model to an error; no other place words one."""
         argument = _argument(error, tool)
-        # The book calls its fields by its own names, and knows of a command line that a model has not got.
+        # The book's message has its own name of the field; a model knows the tool's.
         message = error.message
         if argument and message.startswith((f"{error.field} ", f"{error.field}:")):
             message = f"`{argument}`{message.removeprefix(str(error.field))}"
@@ -291,15 +292,17 @@ def _arguments(tool: Tool | None) -> Iterable[tuple[str, Argument]]:
 
 
 def _argument(error: KeepbookError, tool: Tool | None) -> str | None:
-    """What the tool calls the field that is wrong."""
+    """The tool's argument that fills the field which is wrong; None if there is none."""
     field = error.field
     if tool is None or field is None or field in tool.arguments:
         return field
     filled = ARGUMENT_OF.get(field, field)
-    # A field of the book's that no argument fills would only puzzle a model.
-    return next(
-        (name for name, bound in _arguments(tool) if bound.is_ == filled), None if field in ARGUMENT_OF else field
-    )
+    for name, bound in _arguments(tool):
+        if bound.is_ == filled:
+            return name
+    if field in ARGUMENT_OF:  # no argument fills it, so its name would only confuse a model
+        return None
+    return field
 
 
 def _openai(tool: Tool) -> JsonSchema:
@@ -331,7 +334,7 @@ def _mcp(tool: Tool) -> JsonSchema:
 
 
 def _tool_to_json(tool: Tool) -> JsonSchema:
-    """What a client gets as data: the tool's own, and for a write what undoes it."""
+    """The schema of the data that a client gets: the tool's own, and for a write the event that undoes it."""
     if not tool.annotations.read_only:
         written = {"memory_event": _EVENT}
     else:

@@ -1,10 +1,10 @@
 """A tool: a plain function, with the words and the schema under which a model may call it.
 
-`define` reads the function's signature. What it takes by name is what a model may give; what stands before a
-`/` or behind a `*` comes from the program (the book, the turns of the chat) and no model ever sees it. Other
-names, fewer arguments and other defaults are a matter of binding, so one function serves every preset.
-A call is checked kindly: "10" is a number, null is an argument not given, Fact is the choice fact. What a
-model cannot have meant is refused, with all that is wrong with it in one answer.
+`define` reads the function's signature. A model may give the parameters that can be passed both by place and by name;
+those before a `/` or after a `*` come from the program (the book, the turns of the chat), and no model sees them. A
+preset may give arguments other names and defaults, or leave some out, so one function serves every preset. Arguments
+are read leniently: "10" is a number, null means not given, Fact is the choice fact. If they make no sense, one answer
+says everything that is wrong with them.
 """
 
 import inspect
@@ -76,12 +76,12 @@ class Tool:
     handler: Callable[..., ToolAnswer]
     tags: tuple[str, ...] = ()
     does: str | None = None
-    """The operation of the memory that a preset calls by this name."""
+    """The operation on the memory that this tool does, if it is one of a preset."""
     risk_level: Risk = "low"
     requires_confirmation: bool = False
     annotations: Annotations = Annotations()
     returns: JsonSchema = field(default_factory=dict, repr=False)
-    """The JSON schema of its data, where it is known; an answer that refuses has `code` and `message` instead."""
+    """The JSON schema of its data, if known. A refusal has `code` and `message` instead."""
     _readers: Mapping[str, TypeAdapter[Any]] = field(default_factory=dict, repr=False, compare=False)
 
     def __call__(self, arguments: Mapping[str, Any] | str | None = None) -> ToolAnswer:
@@ -89,7 +89,7 @@ class Tool:
         return self.handler(**self.check(parse_arguments(arguments)))
 
     def _own_name(self, name: Any) -> Any:
-        """An argument's own name, also where it was written in camel case: `deploymentId` for `deployment_id`."""
+        """The name of an argument that a model wrote in camel case: `deployment_id` for `deploymentId`."""
         if isinstance(name, str):
             own = _CAPITAL.sub(lambda capital: f"_{capital[0].lower()}", name)
         else:
@@ -179,7 +179,7 @@ def define(
 
 
 def _parameters_of(handler: Callable[..., ToolAnswer]) -> dict[str, inspect.Parameter]:
-    """What the function takes both by place and by name."""
+    """The parameters that can be passed both by place and by name: those that a model may give."""
     parameters = inspect.signature(handler, eval_str=True).parameters
     return {
         name: parameter
@@ -218,7 +218,7 @@ def _check_binding(tool: str, bound: Mapping[str, Argument], taken: Mapping[str,
 
 
 def _without_none(kind: Any) -> Any:
-    """The type without None: null is an argument not given, which the schema says by not requiring it."""
+    """The type without None. A null counts as not given, so the schema just does not require the argument."""
     if get_origin(kind) in (Union, UnionType):
         kinds = [each for each in get_args(kind) if each is not NoneType]
         return Union[tuple(kinds)]  # noqa: UP007 - made at run time
@@ -234,7 +234,7 @@ def _schema(bound: Mapping[str, Argument], readers: Mapping[str, TypeAdapter[Any
     for name, argument in bound.items():
         schema = _without_titles(readers[name].json_schema())
         shared |= schema.pop("$defs", {})
-        if "const" in schema:  # a choice of one is a choice
+        if "const" in schema:  # a choice with one value, written as pydantic writes those with several
             schema["enum"] = [schema.pop("const")]
         if argument.description:
             schema["description"] = argument.description
@@ -252,16 +252,16 @@ def _schema(bound: Mapping[str, Argument], readers: Mapping[str, TypeAdapter[Any
 
 @cache
 def _answer_schema(kind: Any) -> JsonSchema:
-    """Nothing is required: a refusal has other fields, and a client holds every answer against this."""
+    """The schema of an answer's data. No field is required: clients check refusals against it too."""
     schema: JsonSchema = _without_titles(TypeAdapter(kind).json_schema(mode="serialization"))
     schema.pop("required", None)
     return schema
 
 
 def _without_titles(schema: Any) -> Any:
-    """Without the titles that pydantic makes of names: they cost tokens and say nothing."""
+    """A schema without the titles that pydantic makes from names: they cost tokens and say nothing."""
     if isinstance(schema, dict):
-        # A property may be called title; then it is a schema and no text.
+        # A property may be called "title"; its value is a schema then, and not a text.
         return {
             key: _without_titles(value) for key, value in schema.items() if key != "title" or not isinstance(value, str)
         }
@@ -294,8 +294,8 @@ def parse_arguments(arguments: Mapping[str, Any] | str | None) -> Mapping[str, A
 
 
 def _interpret(value: Any, schema: JsonSchema) -> Any:
-    """Corrects harmless slips of a model's arguments: an empty text for an optional choice is no choice, and a choice
-    may differ in case."""
+    """The value, with harmless mistakes of a model corrected: an empty text that is no text or choice counts as not
+    given, and a choice may differ in case."""
     if isinstance(value, str) and schema.get("type") != "string" and not value.strip():
         return None
     if isinstance(value, str) and "enum" in schema:
@@ -308,7 +308,7 @@ def _interpret(value: Any, schema: JsonSchema) -> Any:
 
 
 def _read(reader: TypeAdapter[Any], value: Any, schema: JsonSchema) -> Any:
-    """The value as its type wants it; a ValueError says what it should be."""
+    """The value in its argument's type. Raises a `ValueError` that says what it should be."""
     try:
         if isinstance(value, bool) and schema.get("type") in ("integer", "number"):
             raise ValueError  # pydantic would read true as 1

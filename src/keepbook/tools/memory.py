@@ -24,10 +24,10 @@ from keepbook.tools.definition import READS, Annotations, ToolAnswer
 from keepbook.tools.spoken_days import zoned_day
 
 LIST_CHARS = 24_000
-"""How much a listing says in words, some 6,000 tokens: the newest come in, the oldest are counted."""
+"""How many letters a listing may have, some 6,000 tokens. The newest memories are listed, the others only counted."""
 PAGE = 1000
 DETAIL_CHARS = 1_000
-"""How much of one memory's detail a recall says in words; the data has all of it."""
+"""How many letters of a memory's detail a recall says in words; its data has all of it."""
 
 _STATE = ("category", "subject", "confidence", "version", "last_confirmed_at", "archived_reason")
 
@@ -67,7 +67,7 @@ def _newest_lines(memories: Sequence[Memory], chars: int) -> list[str]:
 
 
 def brief_state(state: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """A ledger entry's state in the few fields that a page shows struck through or underlined."""
+    """The few fields of a ledger entry's state that a page shows struck through or underlined."""
     if state is None:
         return None
     name = State(**{key: value for key, value in state.items() if key != "content"}).name
@@ -283,14 +283,14 @@ class RecordedTurns:
 
 @dataclass(frozen=True, slots=True)
 class MemoryOperation:
-    """A function a preset's tool may do, and what it may do to the book."""
+    """A function that a preset's tool may call, and what it may do to the book."""
 
     function: Callable[..., ToolAnswer]
     annotations: Annotations
     returns: Any
     """The type of its data."""
     says: bool = False
-    """Whether it keeps words of a chat, and so the turns that said them."""
+    """Whether it keeps words of a chat, so that it is told which turns said them."""
 
 
 OPERATIONS: Mapping[str, MemoryOperation] = {
@@ -306,7 +306,7 @@ OPERATIONS: Mapping[str, MemoryOperation] = {
     "history": MemoryOperation(history, READS, MemoryHistory),
     "record_turns": MemoryOperation(record_turns, Annotations(), RecordedTurns),
 }
-"""By the name that a preset's `does` gives."""
+"""The operations by name, as a preset's `does` gives it."""
 
 _LABELS = {
     "tags": Argument("tags", "Words to file it under; left out, those it has stay.", required=False),
@@ -319,7 +319,7 @@ _LABELLED = {
 OUTSIDE: Mapping[str, Mapping[str, Argument]] = {
     "remember": _LABELS, "update": _LABELS, "list": _LABELLED, "recall": _LABELLED,
 }  # fmt: skip
-"""What agents outside may give beside a preset's own arguments: labels are for programs, not for a chat."""
+"""Arguments that outside agents get beside those of the preset: labels are for programs, not for chats."""
 
 ARGUMENT_OF = {
     "body": "detail",
@@ -330,7 +330,7 @@ ARGUMENT_OF = {
     "from_id": "from_memory",
     "to_id": "to_memory",
 }
-"""Where the book calls a field by another name than the operations do."""
+"""The operations' names of arguments for which the book's fields have another name."""
 
 _PUT_AWAY = {"archived": "forgotten", "trash": "in the trash"}
 
@@ -374,7 +374,7 @@ def answer_to_write(book: Book, written: Written, said: str) -> ToolAnswer:
 
 
 def _event(book: Book, id: str, event: int | None) -> dict[str, Any] | None:
-    """What the page turns into a line with Undo; none where nothing was written."""
+    """The data that a page shows as a line with Undo; None if nothing was written."""
     if event is None:
         return None
     entry = book.ledger(after=event - 1, before=event + 1, limit=1)[0]

@@ -1,8 +1,8 @@
-"""Means and shares with an interval that takes what happened on one day together.
+"""Means and shares with a confidence interval that treats outcomes of one day as dependent.
 
-What comes out on one day hangs together: a hundred outcomes of ten days are nearer to ten than to a hundred. So the
-spread is that of whole days. Of few days, or of days of very different size, it is widened by Student's t with as many
-degrees of freedom as there are days that count. A "day" is any name of what belongs together.
+Outcomes of one day depend on each other: a hundred outcomes of ten days say not much more than ten. So the spread is
+that between whole days. With few days, or days of very different size, it is widened by Student's t with as many
+degrees of freedom as there are days that count. A "day" may be any name for outcomes that belong together.
 """
 
 import math
@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 FEWEST_DAYS = 6
-"""Of fewer days no interval of a mean is told."""
+"""With fewer days than this, no interval of a mean is given."""
 _Z = 1.959963984540054  # 97.5 % of a normal distribution: two-sided 95 %
 
 
 @dataclass(frozen=True, slots=True)
 class MeanByDays:
-    """A mean of `count` values on `days` days in its 95 % interval; `low` and `high` are None under six days."""
+    """A mean of `count` values on `days` days, and its 95 % interval; `low` and `high` are None with fewer than six
+    days."""
 
     mean: float
     low: float | None
@@ -41,7 +42,7 @@ def mean_by_days(values: Sequence[float], days: Sequence[Hashable]) -> MeanByDay
 
 
 def share_by_days(came: Sequence[bool], days: Sequence[Hashable]) -> tuple[float, float]:
-    """The 95 % interval of a share: Wilson's, of as many independent outcomes as these are worth."""
+    """The 95 % interval of a share: Wilson's, for as many independent outcomes as these are worth."""
     sums, counts = sum_by_days([float(one) for one in came], days)
     count, right = len(came), sum(came)
     worth = float(len(sums))
@@ -57,7 +58,7 @@ def share_by_days(came: Sequence[bool], days: Sequence[Hashable]) -> tuple[float
 
 
 def wilson(right: float, count: float) -> tuple[float, float]:
-    """The 95 % interval of a share: honest also for few, and never outside 0 to 1."""
+    """Wilson's 95 % interval of a share, which is right for few outcomes too, and never outside 0 to 1."""
     share, z2 = right / count, _Z * _Z
     middle = (share + z2 / (2 * count)) / (1 + z2 / count)
     half = _Z / (1 + z2 / count) * math.sqrt(share * (1 - share) / count + z2 / (4 * count * count))
@@ -98,7 +99,7 @@ def student_quantile(freedom: int, p: float = 0.05) -> float:
 
 
 def sum_by_days(values: Sequence[float], days: Sequence[Hashable]) -> tuple[list[float], list[int]]:
-    """The sum of each day, and how many made it, in the order in which the days come."""
+    """The sum of each day and how many values it has, in the order in which the days first occur."""
     found: defaultdict[Hashable, list[float]] = defaultdict(list)
     for value, day in zip(values, days, strict=True):
         found[day].append(value)

@@ -1,7 +1,7 @@
 """Due work: which owner a job has to look at, for what, and when.
 
-Rows hold no personal text and stand outside the owners' scopes, so a job can ask what is due before it serves anyone,
-and then works in one owner's scope. The work itself is decided there: a row is a reminder, not an order.
+Rows have no personal text and can be read without an owner's scope, so a job can first ask what is due for anyone and
+then work in one owner's scope. A row is only a reminder: whether there is something to do is decided there.
 """
 
 from typing import NamedTuple
@@ -22,8 +22,8 @@ class Due(NamedTuple):
 
 CLOSE, ARCHIVE, PURGE, PURGE_CHAT, EXPIRE = "close", "archive", "purge", "purge_chat", "expire"
 INDEX = "index"
-"""The words of a chat that are still to be written, or with the id `WHOLE` of all that a book says. Due at once,
-however far ahead the clock ran by which it is dated."""
+"""Index words of a chat that are still to be written; with the id `WHOLE`, those of a whole book. It counts as due at
+once, even if it was dated by a clock that ran ahead."""
 WHOLE = "*"
 
 
@@ -58,7 +58,7 @@ def reminders(tx: Tx, work: str) -> list[str]:
 
 
 def due_counts(conn: Connection, now: str) -> dict[str, tuple[int, str]]:
-    """How much of each kind of work is due, and since when the longest has waited. Runs without an owner's scope."""
+    """For each kind of work, how much is due, and since when the oldest waits. Runs without an owner's scope."""
     query = (
         select(due.c.work, func.count(), func.min(due.c.at))
         .where(or_(due.c.at <= now, due.c.work == INDEX))

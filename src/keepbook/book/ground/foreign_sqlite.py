@@ -1,7 +1,7 @@
-"""Reads a SQLite file that another program wrote, also while that program has it open. The file is never changed.
+"""Reads a SQLite file that another program wrote, even while that program has it open. The file is never changed.
 
-Whoever sends a database has written its schema too. So only a little of that schema may compute anything, and only
-tables whose rows are in the file are read.
+The file's schema comes from a stranger too. So its computations are limited, and only tables whose rows are stored in
+the file are read, no views.
 """
 
 import sqlite3
@@ -16,9 +16,10 @@ from keepbook.errors import Invalid
 HEAD = b"SQLite format 3\x00"
 WAL = 2
 LONGEST = 1_000_000
-"""Of a text in the file, in bytes."""
+"""How many bytes a text in the file may have."""
 A_STEP, MOST_STEPS = 100_000, 20_000
-"""So many times so many instructions of the database's own: a minute, where an honest million rows take seconds."""
+"""A query may run 20,000 times 100,000 of SQLite's instructions: about a minute. Reading a million ordinary rows takes
+seconds."""
 
 
 @contextmanager

@@ -1,13 +1,13 @@
-"""Long writes in short pieces, between which others have their turn: a file has one writer at a time."""
+"""Long writes in short pieces, so that others can write between them: a file has one writer at a time."""
 
 import time
 from collections.abc import Callable
 
 PIECE_SECONDS = 0.2
-"""So long one piece holds the owner's lock, and about so long the next is made ready before it begins."""
+"""How long one piece holds the owner's lock, and about how long the next one is prepared before that."""
 GAP_SECONDS = 0.1
-"""So long the lock is free between two pieces, or as long as a shorter piece held it: who waits for a file asks again
-only now and then."""
+"""How long the lock is free between two pieces (less after a shorter piece). Others that wait for a file's lock try
+again only now and then."""
 
 
 Stopping = Callable[[], bool]

@@ -18,8 +18,8 @@ DAY = 86_400.0
 
 
 def take(database: Database, name: str, holder: str, seconds: float) -> bool:
-    """Take or renew a lease; False if somebody else has it. One that lasts longer than anybody takes one was taken by a
-    clock that ran ahead, and counts as over."""
+    """Take or renew a lease; False if somebody else has it. A lease that lasts longer than any is ever taken comes from
+    a clock that ran ahead, and counts as over."""
     now = database.clock()
     until, too_long = (stamp(now + timedelta(seconds=most)) for most in (seconds, 10 * seconds + DAY))
     over = (leases.c.until <= stamp(now)) | (leases.c.until > too_long)
@@ -35,7 +35,7 @@ def take(database: Database, name: str, holder: str, seconds: float) -> bool:
 
 
 def leave(database: Database, name: str, until: str) -> None:
-    """Leave a lease for the next who asks for it."""
+    """Store a lease that nobody holds, for the next caller of `use_up`."""
     with database.unscoped(writes=True) as conn:
         conn.execute(delete(leases).where(leases.c.name == name))
         conn.execute(insert(leases), {"name": name, "holder": "", "until": until})
@@ -48,6 +48,6 @@ def give_back(database: Database, name: str) -> None:
 
 
 def use_up(conn: Connection, name: str, now: str) -> bool:
-    """Take a lease that was left and is not over, for good; False if there is none."""
+    """Remove a lease that `leave` stored and that is not over; False if there is none."""
     left = delete(leases).where(leases.c.name == name, leases.c.holder == "", leases.c.until > now)
     return conn.execute(left).rowcount > 0

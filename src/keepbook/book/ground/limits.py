@@ -9,26 +9,26 @@ from keepbook.errors import Invalid
 from keepbook.presets import Preset
 
 TIMELINE_TOKENS = 2000
-"""How much a timeline brings, if nothing else is asked for."""
+"""How many tokens a timeline has by default."""
 TRASH_DAYS = 30
-"""How long what was deleted waits, memories and chats alike."""
+"""How many days deleted memories and chats stay in the trash."""
 
 MOST_QUESTION = 2000
-"""So many letters a question has at most, at every door: who waits for an answer has not asked a book."""
+"""How many letters a question may have, at every door, so that its answer does not take long."""
 
 MODES = ("authoring", "coach", "ops")
-"""What a chat may be for."""
+"""What a chat may be for; a model is told about it."""
 
 MOST_LABELS = 32
-"""A memory has so many tags and so many pairs of metadata at most."""
+"""How many tags, and how many pairs of metadata, a memory may have."""
 KEY_CHARS, VALUE_CHARS, TAG_CHARS = 64, 500, 64
 
 LARGEST = 2_000_000_000
-"""More than a column of numbers holds, on either engine, is no number of ours."""
+"""The largest number that may be stored: integer columns of both engines hold it."""
 LEAST_WHOLE, MOST_WHOLE = -(2**63), 2**64 - 1
-"""Whole numbers beyond these have no place in JSON that others read."""
+"""The range of whole numbers in JSON: other programs cannot read those outside."""
 MOST_DEEP = 100
-"""Lists and objects stand inside of one another at most so deep; what answers a request is deeper still."""
+"""How deep lists and objects may be nested in what is stored; an answer that contains them is nested deeper."""
 _BREAKS = {ord(mark): " " for mark in "\n\r\t\x85\u2028\u2029"}
 
 
@@ -47,7 +47,7 @@ def clean_line(text: object, field: str, low: int, high: int) -> str:
 
 
 def check_question(query: object) -> None:
-    """Refuse what is no question, or longer than one."""
+    """Refuse a question that is no text, is empty, or is too long."""
     if not isinstance(query, str) or not query.strip():
         raise Invalid("ask something: the query is empty", field="query")
     if len(query) > MOST_QUESTION:
@@ -70,21 +70,21 @@ def clean_count(number: object, field: str, most: int) -> int:
 
 
 def clean_whole(number: object, field: str, least: int, most: int = LARGEST) -> int:
-    """A whole number that every column holds."""
+    """A whole number, checked to fit into a column."""
     if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
         raise Invalid(f"{field} is a whole number from {least} to {most}, not {shown_number(number)}", field=field)
     return number
 
 
 def shown_number(number: object) -> str:
-    """A number in an error message: the beginning of a huge one."""
+    """A number as an error message shows it: of a huge one, only the beginning."""
     if isinstance(number, int) and not -LARGEST <= number <= LARGEST:
         return "one as large as that"
     return repr(number)[:80]
 
 
 def sought(text: str) -> str:
-    """A word to search for. A text that no database can hold becomes a word that occurs nowhere."""
+    """A text to search for. One that no database can hold is replaced by a text that occurs nowhere."""
     try:
         text.encode()
     except (UnicodeEncodeError, AttributeError):
@@ -95,7 +95,7 @@ def sought(text: str) -> str:
 
 
 def clean_text(text: object, field: str, most: int) -> str:
-    """Running text, unchanged. Only what no database can hold is refused."""
+    """Running text, unchanged. Only characters that no database can hold are refused."""
     said = _readable(text, field)
     if "\x00" in said:
         raise Invalid(f"{field} holds a NUL character; remove it", field=field)
@@ -134,7 +134,7 @@ def clean_confidence(text: object) -> str:
 
 
 def clean_chat_mode(mode: object) -> str | None:
-    """What a chat is for; what a model is told for it stands in `models/prompt.py`."""
+    """What a chat is for, checked. `models/prompt.py` has what a model is told about each mode."""
     if mode is not None and mode not in MODES:
         raise Invalid(f"mode is one of {', '.join(MODES)}, not {mode!r}"[:200], field="mode")
     if mode is None:
@@ -153,7 +153,7 @@ def clean_share(number: object, field: str) -> float:
 
 
 def clean_json(value: object, field: str, deepest: int = MOST_DEEP) -> str:
-    """What a program notes, as JSON that every door can write again."""
+    """A program's own value as JSON that every door can return."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
@@ -164,7 +164,7 @@ def clean_json(value: object, field: str, deepest: int = MOST_DEEP) -> str:
 
 
 def _refuse_unwritable(value: object, field: str, deepest: int) -> None:
-    """Refuse what Python takes for JSON and others do not."""
+    """Refuse values that Python writes as JSON and other programs cannot read."""
     layer, deep = [value], 0
     while layer:
         if deep > deepest:
@@ -207,11 +207,11 @@ def _refuse_controls(text: str, field: str, allowed: str) -> None:
 
 
 MOST_PARTS = 20_000
-"""So many keys and items a request has at most, those inside of others counted too."""
+"""How many keys and items a request may have, nested ones included."""
 
 
 def is_mass(sent: Any) -> bool:
-    """Whether what was sent has more parts than anybody means: asked before they are looked at one by one."""
+    """Whether a request has more than `MOST_PARTS` parts; tested before they are checked one by one."""
     left, inside = MOST_PARTS, [sent]
     while inside and left >= 0:
         one = inside.pop()

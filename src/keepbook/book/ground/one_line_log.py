@@ -1,15 +1,14 @@
-"""Loggers whose records are one line each, whatever a name, a path or an error holds.
+"""Loggers whose records are one line each, even if a name, a path or an error has line breaks.
 
-A program writes its log with its own handlers, so the line is made where a record begins: a filter of the logger. Who
-reads the log by lines then never reads one that somebody else worded. An error is one line more: where it was raised,
-and the error as Python would write it.
+A program writes its log with its own handlers, so a filter of the logger makes the one line. So nobody can forge a line
+of the log. An error adds one line: where it was raised, and the error as Python would write it.
 """
 
 import logging
 import traceback
 
 LONGEST = 1000
-"""Letters of an error that are told."""
+"""How many letters of an error are logged."""
 
 
 def get_logger(name: str) -> logging.Logger:

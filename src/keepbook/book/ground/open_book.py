@@ -22,9 +22,9 @@ from keepbook.storage.database import Database, Tx
 from keepbook.storage.transactions.signal_safe import signal_safe
 
 Closer = Callable[..., Any]
-"""Closes a chat of a book (`closer(opened, thread_id, offline=…)`); the layer above provides it."""
+"""Closes a chat of a book (`closer(opened, thread_id, offline=…)`). It is passed in by the layer of models."""
 Penciller = Callable[["OpenBook", str], Sequence[Any]]
-"""Reads what an open chat has in pencil; the layer above provides it."""
+"""Returns the pencil lines of an open chat. It is passed in by the layer of models."""
 
 Opened = TypeVar("Opened", bound="OpenBook")
 
@@ -54,7 +54,7 @@ class OpenBook:
         self.meaning = meaning
         self.settings: Settings = settings or Settings.of_nobody()
         self.extensions: tuple[Extension, ...] = tuple(extensions)
-        """Those that are on here."""
+        """The extensions that are on for this book."""
         self._database = database
         self._presets = presets
         self._closer = closer
@@ -155,7 +155,7 @@ class OpenBook:
             self.meaning.nudge(self.owner)
 
     def _after_refusal(self, refused: NotAllowed, *, ended: bool) -> None:
-        """What a refusal leaves behind, once everything around it has `ended`; a book leaves a proposal."""
+        """Called after a refusal, once its transaction has `ended`. `Book` leaves a proposal then."""
 
     @signal_safe
     def reading(self, preset: str | None = None) -> Iterator[tuple[Tx, Preset, str]]:
@@ -165,7 +165,7 @@ class OpenBook:
             yield tx, self._presets.of(tx, preset), now
 
     def _embed_first(self, words: object) -> None:
-        """Embed words that are to be held against topics never to be kept, before anything is locked."""
+        """Embed words before anything is locked; they will be compared with topics never to be kept."""
         if self.meaning is None or self._is_writing or not isinstance(words, str):
             return
         never = self.meaning.topics.get(self.owner)
@@ -176,13 +176,13 @@ class OpenBook:
             switches.embed_for_topics(words.strip(), never, self.meaning.one_by_one)
 
     def _heed_memory_off(self, tx: Tx) -> None:
-        """Refuse a program where the person has switched memory off."""
+        """Refuse a program if the person has switched memory off."""
         if self._about_memory and self.hand.is_program:
             switches.refuse_memory_off(tx)
 
     @signal_safe
     def _reaching(self, tx: Tx) -> Iterator[None]:
-        """Who speaks for one agent names no memory of another's."""
+        """Limit a transaction of an agent's token to memories that this agent may name."""
         tx.sense = self.meaning and self.meaning.one_by_one
         before, tx.reach = tx.reach, self.hand.agent
         try:
@@ -192,13 +192,13 @@ class OpenBook:
 
 
 def beside_memory(book: Opened) -> Opened:
-    """The same book for what is no memory, such as runs, trades and what models cost. There memory that is switched off
-    keeps nobody out."""
+    """The same book for data that are no memories, such as runs, trades and costs. These may be read and written even
+    if memory is switched off."""
     return _about(book, memory=False)
 
 
 def about_memory(book: Opened) -> Opened:
-    """The same book for memories, such as an extension makes of its own figures."""
+    """The same book for memories, such as those that an extension makes of its own figures."""
     return _about(book, memory=True)
 
 

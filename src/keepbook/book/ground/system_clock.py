@@ -1,8 +1,8 @@
 """The clock of this machine, and the day on which this package was built.
 
-A program that passes a clock of its own answers for it. The machine's clock is held against two things: the day of the
-build, before which it cannot be, and on PostgreSQL the server's clock, which comes with a statement that is sent anyway
-(`ServerClock`). A checkout has no build day.
+If a program passes a clock of its own, that one is not checked. The machine's clock is compared with the day of the
+build, before which it cannot be, and on PostgreSQL with the server's clock, which is read by a statement that is sent
+anyway (`ServerClock`). A checkout has no build day.
 """
 
 from datetime import UTC, date, datetime

@@ -13,7 +13,7 @@ from keepbook.book.ground.when import stamp
 
 Item = TypeVar("Item")
 DEEPEST = 200
-"""So deep an answer is written."""
+"""How deep an answer may be nested."""
 _PLAIN = frozenset((str, int, float, bool, type(None)))
 
 
@@ -99,8 +99,8 @@ def _encoder_of(kind: type) -> Callable[[Any], Any]:
 
 
 def writable(value: Any, deep: int = 0) -> Any:
-    """Plain JSON types that every writer of JSON takes; of what none takes, what comes nearest. No write keeps such
-    things any more."""
+    """The value with everything replaced that a writer of JSON would refuse, by what comes nearest. Such values can no
+    longer be stored, but older books may have them."""
     if isinstance(value, str):
         return value.encode(errors="replace").decode()
     if isinstance(value, int) and not LEAST_WHOLE <= value <= MOST_WHOLE:
@@ -117,7 +117,7 @@ def writable(value: Any, deep: int = 0) -> Any:
 
 
 def _by_fields(names: Sequence[str]) -> Callable[[Any], dict[str, Any]]:
-    """Takes all fields at once; most of them are plain."""
+    """A function that writes an object as JSON: it reads all fields at once and converts those that are not plain."""
     take: Callable[[Any], Iterable[Any]] = (
         attrgetter(*names) if len(names) > 1 else lambda one: [getattr(one, name) for name in names]
     )

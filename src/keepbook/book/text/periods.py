@@ -1,8 +1,8 @@
 """Reads the period that a person's words state, and whether it counts from the day they were said.
 
-"Since June" begins a period, "until Friday" ends one, both counted from the message in its owner's zone. Only what the
-words plainly state is taken: a habit ("Monday to Friday"), a condition, a clock, or what is over and done sets nothing.
-`relative` says that the words are understood only with their day ("yesterday", "next month", "I'm 61").
+"Since June" begins a period, "until Friday" ends one, both counted from the time of the message in its owner's zone.
+Only what is plainly stated counts: habits ("Monday to Friday"), conditions, times of day and things that are over set
+no period. `relative` says that words are understood only together with their day ("yesterday", "next month", "I'm 61").
 """
 
 import re
@@ -68,7 +68,7 @@ _UNSURE = regex(
     r"always|usually|normally|often|mostly|sometimes|never)\b|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days\b",
     re.IGNORECASE,
 )
-"""Conditions, wishes and habits give no period."""
+"""Matches conditions, wishes and habits, which state no period."""
 _PAST = regex(
     r"\b(?:was|were|got|had|did|didn'?t|wasn'?t|used to|lived|worked|stayed|spent|went|studied|rented|owned|taught|"
     r"been in|[a-z]{3,20}(?<!ne)(?<!re)(?<!fe)(?<!se)ed)\b",
@@ -83,7 +83,7 @@ _BARE_WEEKDAY = regex(_WEEKDAY, re.IGNORECASE)
 _BARE_NAME = regex(rf"{_WEEKDAY}|{_MONTH}|{_SEASON}", re.IGNORECASE)
 _NAMED_DATE = regex(rf"\b(?:{_WEEKDAY}|{_MONTH}|{_SEASON})s?\b", re.IGNORECASE)
 _COMES = regex(r"(?:\bi'?m|\bam|\bis|\bare|'re|'s|\bcomes?) $", re.IGNORECASE)
-""" "I'm from May": where somebody comes from."""
+"""Matches words before "from" that tell where somebody comes from: "I'm from May"."""
 
 
 def names_date(text: str) -> bool:
@@ -104,11 +104,14 @@ def period(text: str, at: datetime, zone: str) -> StatedPeriod:
 
 
 def _beginning(text: str, at: datetime, zone: str) -> str | None:
-    if found := _SINCE.search(text):
+    found = _SINCE.search(text)
+    if found:
         return _instant(found["when"], at, zone)
-    if found := _FROM.search(text):
+    found = _FROM.search(text)
+    if found:
         return _start_named(found, text, at, zone)
-    if _HAVE.search(text) and (found := _FOR.search(text)):
+    found = _FOR.search(text)
+    if found and _HAVE.search(text):
         return _instant(f"{found['count']} {found['unit']} ago", at, zone)
     found = _BEGAN_AFTER.search(text) or _BEGAN.search(text)
     if found:

@@ -17,7 +17,7 @@ _CLOSERS = frozenset("\"'”’»)]}*_」』）")
 _CLOSING_QUOTES = frozenset("\"'”’»」』")
 _BULLETS = frozenset("•◦▪‣")
 _LONGEST_WORD = 24
-"""Letters of a word beside a mark that are looked at."""
+"""How many letters of a word beside a mark are examined."""
 
 
 def _words(listed: str) -> frozenset[str]:
@@ -31,11 +31,11 @@ _NEVER_LAST = _words("""
     f.eks bl.a dvs ev kl
     m mm mme mlle mgr c.-à-d p.ex
 """)
-"""Abbreviations that something follows: a name, an example."""
+"""Abbreviations that never end a sentence, since a name or an example follows."""
 _BEFORE_NUMBER = _words(
     "no nr nos art vol p pp s fig sec ch tel ext núm num pág bd kap abs jan feb apr jun jul aug sep sept oct nov dec"
 )
-"""Abbreviations before a number, and words or ends of sentences elsewhere ("no.", "in Dec.")."""
+"""Abbreviations if a number follows; else they may be words or end a sentence ("no.", "in Dec.")."""
 _MAY_BE_LAST = _words("etc inc ltd co corp jr bros dept univ ave blvd rd usw osv mfl plc gmbh")
 """Abbreviations that can end a sentence; so can those of single letters ("U.S.", "p.m.", "Ph.D.")."""
 _BEGINNERS = _words("""
@@ -182,7 +182,8 @@ def _is_initials(word: str) -> bool:
 
 
 def _is_clipped(word: str) -> bool:
-    """A word without a vowel is none: "Gt", "vgs". Names in capitals are: "BMW"."""
+    """Whether a short word has no vowel, so that it is an abbreviation ("Gt", "vgs"). Names in capitals do not count
+    ("BMW")."""
     return 1 < len(word) <= 4 and word.isalpha() and word[1:].islower() and _VOWELS.isdisjoint(word.lower())
 
 
@@ -226,13 +227,13 @@ def _begins_item(text: str, at: int, number: int) -> bool:
 
 
 def _begins_after_emoji(text: str, at: int) -> bool:
-    """Whether a picture stood in for a stop: a word follows that begins a sentence."""
+    """Whether a sentence begins after an emoji without a stop: a word follows that begins a sentence."""
     word = _word_from(text, at)
     return word[:1].isupper() and word.lower() in _BEGINNERS and text[at - 1].isspace()
 
 
 def _past_emoji(text: str, at: int) -> int:
-    """Behind the pictures and blanks that belong to the sentence before."""
+    """The place after the emoji and blanks that belong to the sentence before."""
     while at < len(text) and text[at] != "\n" and (text[at].isspace() or _is_emoji(text[at])):
         at += 1
     if at < len(text) and text[at] == "\n":
@@ -256,7 +257,7 @@ def _word_before(text: str, at: int) -> str:
 
 
 def _word_from(text: str, at: int) -> str:
-    """The word behind a mark, without what opens before it."""
+    """The word after a mark, without opening marks before it."""
     while at < len(text) and text[at] in "\"'“‘«([*_¿¡":
         at += 1
     end = at

@@ -1,8 +1,9 @@
-"""How far the words of a text speak of a group of topics: a small linear model over few signals, no dependency.
+"""Scores how much the words of a text are about a group of topics: a small linear model over a few signals, without a
+dependency.
 
-A group's words come in three strengths: `words` nearly always speak of it, `loose` ones often of something else, `hint`
-ones of it only together. Beside them counts who is spoken of, whether it is a story or a thing, and the words of the
-frame ("my favourite", "told me") with the weights they were given by `training/topics_fit.py`.
+A group has words of three strengths: `words` are nearly always about it, `loose` ones often about something else, and
+several `hint` ones together are about it. Other signals are who is spoken of, whether the text tells a story or names a
+thing, and the words of its frame ("my favourite", "told me"). `training/topics_fit.py` learned their weights.
 """
 
 import json
@@ -19,16 +20,16 @@ from keepbook.book.text.words import fold_text
 from keepbook.patterns import regex
 
 UNSPACED = regex(r"[぀-ヿ㐀-鿿฀-๿]")
-"""Scripts without spaces: a word is looked for anywhere."""
+"""Matches letters of scripts without spaces, in which a word is searched anywhere."""
 _MARKS = regex("[\u0300-\u036f']+")
 _WILL = regex(r"\bi'll\b")
 _TOKEN = regex(r"[^\W_]+")
 _PART = regex(r"[^\W_]+\*?|[*^]")
 _LETTERS = str.maketrans({"ø": "o", "æ": "ae", "ß": "ss", "’": "'", "‘": "'"})
 BEGINNING = "^"
-"""Stands before the first word: the book's own lines begin with a verb ("Lives in Bergen")."""
+"""A token before the first word, since lines of the book begin with a verb ("Lives in Bergen")."""
 LONGEST = 2000
-"""Characters of a text that are looked at: whoever asks, asks for a sentence."""
+"""How many characters of a text are examined; callers pass a sentence."""
 
 
 @cache
@@ -44,7 +45,7 @@ def weights() -> dict[str, Any]:
 
 
 class Lexicon:
-    """Words, beginnings of words (with *) and phrases; what is written without spaces is found anywhere."""
+    """A list of words, beginnings of words (with *) and phrases. Words of scripts without spaces are found anywhere."""
 
     def __init__(self, words: Iterable[str]) -> None:
         self._words: set[str] = set()
@@ -54,12 +55,8 @@ class Lexicon:
         for word in words:
             if UNSPACED.search(word):
                 self._anywhere.append(fold_text(word))
-            elif len(parts := _PART.findall(_without_accents(word))) > 1:
-                self._phrases[parts[0]].append(parts)
-            elif parts[0].endswith("*"):
-                self._beginnings.add(parts[0][:-1])
             else:
-                self._words.add(parts[0])
+                self._add_spaced(_PART.findall(_without_accents(word)))
         self._shortest = min(map(len, self._beginnings), default=0)
 
     def letters_known(self, word: str) -> int:
@@ -72,7 +69,7 @@ class Lexicon:
         return next(known, 0)
 
     def words_in(self, said: "TokenizedText") -> set[str]:
-        """The words of the lexicon that a text holds, each once."""
+        """The words of the list that a text has, each once."""
         found = {word for word in self._anywhere if word in said.folded}
         for at, token in enumerate(said.tokens):
             forms = (token, token[:-1]) if token.endswith("s") else (token,)
@@ -108,8 +105,8 @@ class TokenizedText(NamedTuple):
 
 
 def _without_accents(text: str) -> str:
-    """Without accents and apostrophes: as people type in haste."""
-    said = _WILL.sub("i will", fold_text(text).translate(_LETTERS))  # who says "I'll" is not ill
+    """A text without accents and apostrophes, as people type in haste."""
+    said = _WILL.sub("i will", fold_text(text).translate(_LETTERS))  # or "I'll" would become "ill"
     return _MARKS.sub("", unicodedata.normalize("NFD", said))
 
 
@@ -136,7 +133,8 @@ def _context() -> dict[str, Lexicon]:
 
 @lru_cache(maxsize=64)
 def _read_text(text: str) -> tuple[TokenizedText, TokenizedText, dict[str, bool], dict[str, int]]:
-    """A text as it stands and without names, what surrounds its words, and how much it speaks of each group."""
+    """A text as tokens, the same without names, the signals of its frame, and how many sure words of each group it
+    has."""
     said, nameless = TokenizedText.of(text), TokenizedText.of(_nameless(text))
     around = {name: bool(words.words_in(said)) for name, words in _context().items()}
     around["asks"] = bool(_ASKS.search(text))
@@ -147,7 +145,7 @@ def _read_text(text: str) -> tuple[TokenizedText, TokenizedText, dict[str, bool]
 
 
 def signals(text: str, group: str) -> dict[str, float]:
-    """What the words of a text say about a group, each 0 or a small number."""
+    """The signals of a text for a group by name, each 0 or a small number."""
     said, nameless, around, sure_of = _read_text(text[:LONGEST])
     words = _lexicon()[group]
     sures, looses, hints = sure_of[group], len(words.loose.words_in(nameless)), min(3, len(words.hint.words_in(said)))
@@ -171,24 +169,23 @@ def signals(text: str, group: str) -> dict[str, float]:
 
 
 def word_score(text: str, group: str) -> float:
-    """How much the words speak for a group; below 0 they speak against it."""
+    """How much the words of a text suggest a group; less than 0 if they speak against it."""
     learned = weights()["words"]
     frame = learned["frame"]
-    told = sum(learned["signals"].get(name, 0.0) * value for name, value in signals(text, group).items())
-    return float(
-        told + learned["groups"][group] + learned["bias"] + sum(frame.get(token, 0.0) for token in frame_words(text))
-    )
+    by_signals = sum(learned["signals"].get(name, 0.0) * value for name, value in signals(text, group).items())
+    by_frame = sum(frame.get(token, 0.0) for token in frame_words(text))
+    return float(by_signals + learned["groups"][group] + learned["bias"] + by_frame)
 
 
 def is_topic_named(text: str, group: str) -> bool:
-    """Whether any word of the group stands in a text: its frame alone ("every morning") says nothing of a group."""
+    """Whether a text has any word of the group. Without one, its frame alone ("every morning") says nothing."""
     said, words = _read_text(text[:LONGEST])[0], _lexicon()[group]
     return any(kind.words_in(said) for kind in (words.sure, words.loose, words.hint))
 
 
 def is_labelled(text: str, group: str) -> bool:
-    """Whether a label, such as a tag or the name of somebody's desk, speaks of a group. It has no sentence around it
-    that could mean something else: one word of the group will do, or hints alone."""
+    """Whether a label, such as a tag, is about a group. Since there is no sentence that could mean something else, one
+    word of the group is enough, or a label of nothing but hints."""
     said, words = _read_text(text[:LONGEST])[0], _lexicon()[group]
     if words.sure.words_in(said) or _names(group).words_in(said):
         return True
@@ -248,12 +245,12 @@ _CAPITALS = regex(r"\b(?:ich|mein\w*|und|wir|ist|hat|habe|der|die|das|nicht)\b",
 
 @cache
 def _proper() -> frozenset[str]:
-    """What is written with a capital and is no name of somebody or something."""
+    """Words that are written with a capital and are no names."""
     return frozenset(topic_lists()["capital"])
 
 
 def _nameless(text: str) -> str:
-    """Without names: who is called Faith, and the Brother on the desk, say nothing of faith and family."""
+    """A text without names: somebody called Faith, or a Brother printer, has nothing to do with faith or family."""
     if _CAPITALS.search(text) or text.istitle():
         return text
     return _NAME.sub(lambda one: one[0] if one[0].lower().split("'")[0] in _proper() else " ", text)

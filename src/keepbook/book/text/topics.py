@@ -18,8 +18,8 @@ from keepbook.book.text.words import STOP_WORDS, fold_text, query_terms, stem, t
 from keepbook.patterns import regex
 
 OWN, ELSE = 0.26, 0.2
-"""From here on a text is taken to be about a topic of one's own, by meaning alone; and below this not, though it has
-its words ("I bet it rains", where betting is the topic)."""
+"""Cosines of a text and a topic of the person's own. From the first on, the text counts as being about the topic even
+without its words; below the second it does not, even with its words ("I bet it rains", if betting is the topic)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,8 @@ _WORD = regex(r"\w+")
 
 
 def topics_named_in(phrase: str) -> list[str]:
-    """The groups that a phrase names: "my political views and how I vote"; "what I earn" by its words."""
+    """The groups that a phrase names ("my political views and how I vote"), or, in a phrase such as "what I earn",
+    those that its words belong to."""
     plain = " ".join(["", *_WORD.findall(fold_text(phrase)), ""])
     found = [group.name for group in groups().values() if any(f" {name} " in plain for name in group.names)]
     if not found and _ASKS.match(phrase):
@@ -115,7 +116,7 @@ def _letters_of_own(wanted: Sequence[str], word: str) -> int:
 
 
 def _as_labels(text: str) -> list[str]:
-    """The words of a label, apart, and without what stands inside them: "home_address", "homeAddress", "addr.ess"."""
+    """A label as separate words ("home_address", "homeAddress"), and without marks inside them ("addr.ess")."""
     words = _WORD_OF_LABEL.findall(text)[:MOST_WORDS]
     return [" ".join(words), " ".join("".join(_LETTERS.findall(part)) for part in text.split()[:MOST_WORDS])]
 
@@ -123,7 +124,8 @@ def _as_labels(text: str) -> list[str]:
 _LETTERS = regex(r"[^\W_]+")
 _WORD_OF_LABEL = regex(r"[A-ZÀ-Þ]?[^\W\dA-ZÀ-Þ_]+|[A-ZÀ-Þ]+|\d+")
 BARE, MOST_WORDS, LONG_LABEL = 3, 60, 200
-"""A text of so few words has no sentence around them; of a label so many are looked at."""
+"""A text of at most 3 words counts as a label; of a label 60 words are examined, and a label has at most 200
+letters."""
 
 
 def _is_bare(text: str) -> bool:
@@ -147,13 +149,13 @@ def _touches(text: str, topic: str, sense: Sense | None) -> bool:
 
 
 def _of_group(text: str, group: str, sense: Sense | None) -> bool:
-    """Of a long text every stretch is looked at, the first one by meaning too."""
+    """Whether a text is about a group. A long text is examined stretch by stretch, the first one by meaning too."""
     first, *more = cut_at_blanks(text, topic_words.LONGEST)
     return _is_stretch_of(first, group, sense) or any(_is_stretch_of(one, group, None) for one in more)
 
 
 def cut_at_blanks(text: str, most: int) -> list[str]:
-    """A text in pieces of at most so many letters, cut at blanks where there are any."""
+    """A text in pieces of at most `most` letters, cut at blanks if there are any."""
     found, start = [], 0
     while len(text) - start > most:
         blank = text.rfind(" ", start + 1, start + most)
@@ -195,7 +197,8 @@ _WOMEN = frozenset(["wife", "girlfriend", "mother", "mum", "mom", "daughter", "s
 
 
 def _touches_persons_topic(text: str, topic: str, sense: Sense | None, of_label: bool) -> bool | None:
-    """ "My husband's debts": what speaks of that group of topics and of him. None of a topic that is not so."""
+    """For a topic such as "my husband's debts": whether the text is about debts and about him. None if the topic is not
+    of this kind."""
     whose = None
     if "'" in topic or "’" in topic or topic.startswith("wh"):
         whose = _OF_ONE.fullmatch(topic)
@@ -215,7 +218,8 @@ _NAME = regex(r"\b[A-ZÀ-Þ][\w-]+")
 
 
 def _own(text: str, topic: str, sense: Sense | None, *, of_label: bool = False) -> bool:
-    if (found := _touches_persons_topic(text, topic, sense, of_label)) is not None:
+    found = _touches_persons_topic(text, topic, sense, of_label)
+    if found is not None:
         return found
     wanted = _own_words(topic)
     said = set(map(stem, tokens(text)))
@@ -230,11 +234,13 @@ def _own(text: str, topic: str, sense: Sense | None, *, of_label: bool = False) 
 
 
 def _likeness(text: str, topic: str, sense: Sense | None) -> float | None:
-    if (
-        sense is None
-        or (one := sense.direction(text)) is None
-        or (other := sense.direction(f"This is about {topic}.")) is None
-    ):
+    if sense is None:
+        return None
+    one = sense.direction(text)
+    if one is None:
+        return None
+    other = sense.direction(f"This is about {topic}.")
+    if other is None:
         return None
     return float(one @ other)
 
@@ -252,8 +258,8 @@ def _capital(name: str, text: str) -> bool:
 
 
 def _has(word: str, said: set[str]) -> bool:
-    """A word in any of its forms: divorce, divorced, divorcing; never another word that begins like it (Tom,
-    tomatoes)."""
+    """Whether a word was said in any of its forms (divorce, divorced, divorcing). Another word that begins like it does
+    not count (Tom, tomatoes)."""
     if word in said:
         return True
     return len(word) >= 5 and any(one.startswith(word[:-1]) and abs(len(one) - len(word)) <= 3 for one in said)
