@@ -127,8 +127,8 @@ def parse_amount(text: Any, name: str, mark: str = ".", coins: Sequence[str] = (
 
 
 def date_order(texts: Iterable[str]) -> str | None:
-    """Whether day or month comes first in the dates of a file. A date with a number above 12 proves it; None if there is
-    none. Raises if two dates prove different orders."""
+    """Whether day or month comes first in the dates of a file, proved by a date with a number above 12; None without
+    such a date. Raises if two dates prove different orders."""
     proofs: dict[str, str] = {}
     for text in texts:
         found = _PARTS.fullmatch(text.strip())
