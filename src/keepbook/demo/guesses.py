@@ -19,7 +19,7 @@ OFFER = "Will the bank offer ten years fixed under 2.9 % before the year is over
 
 
 class Guess(NamedTuple):
-    """A forecast. `made` and `due` are days counted from the end of the story; `came` is the answer, if there is one."""
+    """A forecast. `made` and `due` are days from the end of the story; `came` is the answer, "" if there is none."""
 
     made: int
     due: int
