@@ -1,7 +1,7 @@
-"""Keepbook inside other people's frameworks: each adapter needs only the framework it serves.
+"""Keepbook inside other frameworks: each adapter needs only the framework it serves.
 
-Adapters translate and decide nothing: what they keep are memories and chats of the book like any other, with versions,
-a ledger entry for every write, and undo. A framework that is not installed is named, with the line that installs it.
+Adapters only translate: what they store are memories and chats of the book like any other, with versions, a ledger
+entry for every write, and undo. If a framework is not installed, the error says how to install it.
 """
 
 

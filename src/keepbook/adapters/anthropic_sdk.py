@@ -1,6 +1,6 @@
-"""The memory tool as the runners of Anthropic's SDK call it; `Files` does the work.
+"""The memory tool for the tool runners of Anthropic's SDK; `Files` does the work.
 
-A refusal is raised as the SDK's own error, so that the result goes to the model marked as one.
+A refusal is raised as the SDK's own error, so that the model gets it marked as an error.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def _run_command(files: Files, command: object) -> str:
-    # The whole input, as the model gave it: the SDK's own reading of it trips over an argument that is missing.
+    # The raw input of the model: the SDK's parsed form fails if an argument is missing.
     given = command.to_dict(mode="json") if isinstance(command, BaseModel) else command
     try:
         return files.do(cast(Mapping[str, Any], given))

@@ -28,7 +28,7 @@ except ImportError as _missing:
     raise missing_framework("Google ADK", package="google-adk") from _missing
 
 MOST = 10
-"""Memories, and turns of chats, that a search answers with."""
+"""How many memories, and how many turns of chats, a search returns."""
 
 
 class KeepbookMemoryService(BaseMemoryService):
@@ -83,12 +83,9 @@ class KeepbookMemoryService(BaseMemoryService):
         return self._kb.book(user, by="agent", door="google-adk")
 
     def _record(self, user: str, app: str, session: str, said: list[tuple[str, str, str]], whole: bool = True) -> None:
-        """What is new of a session; of a whole one everything up to the last turn we have is known."""
+        """Record the new turns of a session. If `said` is the whole session, its first turns are stored already."""
         chat = self._book(user).thread(f"{app}:{session}")
-        if whole:
-            known = chat.thread.turns
-        else:
-            known = 0
+        known = chat.thread.turns if whole else 0
         chat.add_all([NewTurn(role, text, at) for role, text, at in said[known:]])
         if self._close:
             chat.close()
@@ -100,7 +97,7 @@ class KeepbookMemoryService(BaseMemoryService):
 
     def _search(self, user: str, query: str) -> list[MemoryEntry]:
         book = self._book(user)
-        query = query[:MOST_QUESTION]  # a whole message, as it was sent
+        query = query[:MOST_QUESTION]  # the framework sends whole messages
         kept = [
             MemoryEntry(
                 id=hit.id,
@@ -126,8 +123,10 @@ def _text(content: Any) -> str:
 
 
 def _turn(event: Any) -> tuple[str, str, str] | None:
-    """Who said what, and when; nothing where nobody said anything: a call of a tool, its answer."""
-    if event.content is None or not (text := _text(event.content).strip()):
+    """Role, text and time of an event; None if it has no text, such as a call of a tool and its answer."""
+    text = "" if event.content is None else _text(event.content).strip()
+    if not text:
         return None
     at = datetime.fromtimestamp(event.timestamp, UTC).isoformat()
-    return ("user" if event.author == "user" else "assistant"), text, at
+    role = "user" if event.author == "user" else "assistant"
+    return role, text, at

@@ -29,13 +29,14 @@ ConfiguredText = str | Callable[[RunnableConfig], str]
 def memory_tools(
     kb: Keepbook, preset: str | None = None, *, owner: ConfiguredText, session: ConfiguredText | None = None
 ) -> list[BaseTool]:
-    """A preset's tools over the book of whoever a run is for. Without a preset, and with an owner that only a run
-    knows, they are those of `general`. `session` is noted with what is saved in it."""
-    named = preset or (None if isinstance(owner, str) else "general")
+    """A preset's tools over the book of a run's owner. `session` is noted with what is saved in it. If the owner is
+    known only when it runs, the preset must be named, else it is `general`."""
     if isinstance(owner, str):
+        named = preset or None
         defined = kb.tools(named, owner=owner)
     else:
-        defined = kb.tools(named, owner="nobody")
+        named = preset or "general"
+        defined = kb.tools(named, owner="nobody")  # for names and schemas alone
     return [_to_langchain_tool(kb, tool, named, owner, session) for tool in defined]
 
 

@@ -4,9 +4,9 @@
     store = KeepbookStore(kb, owner_at=1)          # ("memories", "alice")
     store = KeepbookStore(kb, owner="alice")       # every namespace is alice's
 
-An item is one memory: the namespace is its scope, the key its subject, the whole value stands in the body, and one line
-of it is the content. Putting a key again is a new version, deleting it puts the memory into the trash, and what a
-person takes back or rewrites in the book is what the graph reads next. Every operation names one owner, never all.
+An item is one memory: the namespace is its scope, the key its subject, the body has the whole value, and the content
+is one line of it. Putting a key again makes a new version, deleting it puts the memory into the trash, and if a person
+undoes or rewrites it in the book, the graph reads that. Every operation is for one owner, never for all.
 """
 
 import asyncio
@@ -48,12 +48,13 @@ except ImportError as _missing:
     raise missing_framework("LangGraph", "langgraph") from _missing
 
 ROOT = "langgraph"
-"""The scope of everything a graph keeps; the labels of a namespace follow, parted by dots."""
+"""The scope of all items; the labels of a namespace follow after dots."""
 MOST_HITS = 200
 LINE_CHARS = 500
-"""What a line holds in the presets that are shipped: a longer text is not rewritten by rewriting its line."""
+"""The longest content in the shipped presets. If an item's text is longer, its line has only a part of it, and
+rewriting the line does not change the item."""
 TEXT_FIELDS = ("text", "content", "memory", "fact", "data")
-"""Where a value is looked through for what it says."""
+"""The fields of a value that are searched for its text, in this order."""
 _UNKEEPABLE = regex("[\x7f-\x9f\ud800-\udfff]")
 _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
     "$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le,
@@ -153,7 +154,7 @@ class KeepbookStore(BaseStore):
         return Item(**self._item(book, memory))
 
     def _change(self, book: Book, op: PutOp) -> TextChange | None:
-        """What a put changes; nothing where it puts what is there."""
+        """The change that a put makes; None if the same value is stored already."""
         if op.ttl is not None and op.ttl <= 0:
             raise Invalid("ttl is minutes, more than 0", field="ttl")
         scope, key = self._scope(op.namespace), named_texts.exact(op.key, "key")
@@ -252,7 +253,7 @@ def _newest(book: Book, scope: str, key: str) -> Memory | None:
 
 
 def _as_json_value(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The value as JSON keeps it, and so as it is read again."""
+    """The value as it will be read again: converted to JSON and back."""
     try:
         plain: dict[str, Any] = json.loads(json.dumps(dict(value)))
     except (TypeError, ValueError, RecursionError) as error:
@@ -262,7 +263,7 @@ def _as_json_value(value: Mapping[str, Any]) -> dict[str, Any]:
 
 def _dump_item(kept: Mapping[str, Any]) -> str:
     text = json.dumps(kept, ensure_ascii=False)
-    # Readable and searchable where the book can hold it, else escaped.
+    # Without escapes it is readable and searchable, but the book refuses some characters.
     if _UNKEEPABLE.search(text):
         return json.dumps(kept)
     return text
@@ -281,7 +282,7 @@ def _index(memory: Memory) -> Any:
 
 
 def _answers(hit: Hit, query: str) -> bool:
-    """Whether a hit is one by what of its value is indexed."""
+    """Whether a hit was found by the indexed part of its value, and not by another."""
     index = _index(hit)
     if index is None or index is False:
         return index is None
@@ -290,10 +291,12 @@ def _answers(hit: Hit, query: str) -> bool:
 
 
 def _text_of(value: Mapping[str, Any], index: Sequence[str] | bool | None) -> str:
-    """What a value says, in words: by its indexed fields where they are named."""
-    if isinstance(index, list) and (texts := _texts(value, index)):
+    """The text of a value, for its line: its indexed fields, else its text field, else the whole as JSON."""
+    texts = _texts(value, index) if isinstance(index, list) else []
+    if texts:
         return " ".join(texts)
-    if path := _text_path(value):
+    path = _text_path(value)
+    if path:
         return _value_at(value, path)
     return json.dumps(value, ensure_ascii=False)
 
@@ -314,14 +317,15 @@ def _is_expired(memory: Memory, book: Book) -> bool:
 
 
 def _refresh(book: Book, memory: Memory) -> None:
-    """Read, it stays for as long again; unless the person has made it theirs."""
-    if (ttl := _ttl(memory)) is not None:
+    """Let an item that was read expire after its full time again, unless a person's word protects it."""
+    ttl = _ttl(memory)
+    if ttl is not None:
         with suppress(NotAllowed):
             book.update(memory.id, memory.content, valid_until=book.now + timedelta(minutes=ttl))
 
 
 def _value(memory: Memory) -> dict[str, Any]:
-    """The value as it was put; where its line said all of its text and was rewritten in the book, with the new text."""
+    """The value as it was put. If its line had all of its text, and was rewritten in the book, with the new text."""
     value: dict[str, Any] = _item_of(memory)["value"]
     path, line = _text_path(value), _text_of(value, _index(memory))
     is_whole = bool(path) and len(line) <= LINE_CHARS and line.startswith(_value_at(value, path))
@@ -331,12 +335,13 @@ def _value(memory: Memory) -> dict[str, Any]:
 
 
 def _text_path(value: Mapping[str, Any]) -> tuple[str, ...]:
-    """The way to what a value says, through values inside it if need be; empty if it says nothing in words."""
+    """The names that lead to the text of a value, also inside of other mappings; empty if it has no text."""
     for name in TEXT_FIELDS:
         inner = value.get(name)
         if isinstance(inner, str) and inner.strip():
             return (name,)
-        if isinstance(inner, Mapping) and (rest := _text_path(inner)):
+        rest = _text_path(inner) if isinstance(inner, Mapping) else ()
+        if rest:
             return (name, *rest)
     return ()
 
@@ -356,7 +361,7 @@ def _with_value_at(value: Mapping[str, Any], path: Sequence[str], text: str) -> 
 
 
 def _fits(value: Any, wanted: Any) -> bool:
-    """Whether a value has what a filter names: equal, or as its comparisons say."""
+    """Whether a value fits a filter: is equal to it, or fulfils its comparisons."""
     if not isinstance(wanted, Mapping):
         return bool(value == wanted)
     if any(str(name).startswith("$") for name in wanted):
@@ -369,7 +374,7 @@ def _compares(value: Any, name: str, other: Any) -> bool:
         raise Invalid(f"a filter compares with {', '.join(_COMPARISONS)}, not {name!r}", field="filter")
     try:
         return bool(_COMPARISONS[name](value, other))
-    except TypeError:  # a text is neither more nor less than a number, nor is what is missing
+    except TypeError:  # a text cannot be compared with a number, nor can a missing value
         return False
 
 

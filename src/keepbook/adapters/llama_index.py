@@ -4,9 +4,9 @@
     await agent.run("Hello", memory=memory)
     memory.close()                                   # read the chat for memories; or the sweep does, when it is silent
 
-What is said becomes a chat of the book; the block of the session stands in front of it, the same bytes each time.
-Calls of tools and their answers belong to the run and stay with this object. A session that goes on in another process
-is found again with what was said in it.
+What is said becomes a chat of the book; the block of the session is put before it, with the same bytes each time. Calls
+of tools and their answers stay with this object and are not stored. In another process, a session is found again with
+what was said in it.
 """
 
 from typing import Any
@@ -54,7 +54,9 @@ class KeepbookMemory(BaseMemory):
     def get(self, input: str | None = None, **_: Any) -> list[ChatMessage]:
         """The block, then what was said."""
         block = self._chat.inject()
-        return [*([ChatMessage(role=MessageRole.SYSTEM, content=block)] if block else []), *self._said]
+        if not block:
+            return list(self._said)
+        return [ChatMessage(role=MessageRole.SYSTEM, content=block), *self._said]
 
     def get_all(self) -> list[ChatMessage]:
         return list(self._said)
@@ -65,12 +67,12 @@ class KeepbookMemory(BaseMemory):
             self._chat.add(SAID[message.role], str(message.content))
 
     def set(self, messages: list[ChatMessage]) -> None:
-        """Record the messages of the program that are new; nothing that was said is removed."""
+        """Record the messages that are new: those after the known ones, or all if they do not begin with the known
+        ones. Nothing is removed from the chat."""
         known = [(message.role, message.content) for message in self._said]
+        new = messages
         if [(one.role, one.content) for one in messages[: len(known)]] == known:
             new = messages[len(known) :]
-        else:
-            new = messages
         self._said = messages[: len(messages) - len(new)]
         for message in new:
             self.put(message)

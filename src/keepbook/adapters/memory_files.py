@@ -4,9 +4,9 @@
     files.run({"command": "view", "path": "/memories"})     # the input of a tool call → the text of its result
     files.tool()                                            # the same for the runner of Anthropic's SDK
 
-The path is the memory's subject, the text its body, and the line that people see says both. Every edit is a version,
-a deleted file lies in the trash, a renamed one keeps its history, and directories are what the paths say. Nothing here
-needs the SDK but `tool` and `async_tool`.
+The path is the memory's subject, the text its body, and its content shows the path and the first line. Every edit makes
+a version, a deleted file is in the trash, a renamed one keeps its history, and directories exist only as parts of
+paths. Only `tool` and `async_tool` need the SDK.
 """
 
 import unicodedata
@@ -24,14 +24,14 @@ from keepbook.patterns import regex
 ROOT = "/memories"
 SCOPE = "memory-tool"
 TOOL = {"type": "memory_20250818", "name": "memory"}
-"""How a request names the tool; the model knows the rest."""
+"""The tool in a request; the model knows its commands."""
 LARGEST = 64 * 1024
 LEVELS = 2
 MOST_LINES = 999_999
 TRIES = 5
-"""How often a command looks again, where somebody else writes into the same files."""
+"""How often a command is tried, if another program writes the same files at the same time."""
 AROUND = 2
-"""Lines shown before and after an edit."""
+"""How many lines are shown before and after an edit."""
 
 _ARGUMENTS: Mapping[str, Mapping[str, type]] = {
     "view": {"path": str},
@@ -46,7 +46,7 @@ _KINDS = {str: "text", int: "a whole number", list: "a list of two line numbers"
 
 
 class Refused(Exception):
-    """A command that was not carried out; its text is what the model is told."""
+    """A command that was not carried out; its text is for the model."""
 
 
 _LINE = regex(r"[^\n]*\n|[^\n]+")
@@ -60,21 +60,21 @@ class Files:
         self._scope = named_texts.exact(scope, "scope")
 
     def run(self, command: Mapping[str, Any]) -> str:
-        """Carry out a tool call. A mistake of the model is answered in words too."""
+        """Carry out a tool call. If it is refused, the answer says why."""
         try:
             return self.do(command)
         except Refused as refusal:
             return str(refusal)
 
     def do(self, command: Mapping[str, Any]) -> str:
-        """Carry out a tool call; a refusal is raised, so that it can be marked as an error."""
+        """Carry out a tool call. If it is refused, `Refused` is raised, so that it can be marked as an error."""
         name, given = _check_arguments(command)
         for left in reversed(range(TRIES)):
             try:
                 answer: str = getattr(self, f"_{name}")(**given)
                 return answer
             except KeepbookError as error:
-                if error.code == "version" and left:  # somebody else wrote between our look and our word
+                if error.code == "version" and left:  # the file was changed between reading and writing it
                     continue
                 raise Refused(f"Error: {error.message}") from error
         raise AssertionError("the last try answers or refuses")
@@ -88,7 +88,8 @@ class Files:
 
     def _view(self, path: str, view_range: Sequence[int] | None = None) -> str:
         path = clean_path(path)
-        if (memory := self._file(path)) is not None:
+        memory = self._file(path)
+        if memory is not None:
             return _numbered_file(path, memory.body or "", view_range)
         inside = self._below(path)
         if not inside and path != ROOT:
@@ -103,10 +104,7 @@ class Files:
     def _str_replace(self, path: str, old_str: str, new_str: str = "") -> str:
         path, memory = self._existing(path)
         text = memory.body or ""
-        if old_str:
-            places = list(_occurrences(old_str, text))
-        else:
-            places = []
+        places = list(_occurrences(old_str, text)) if old_str else []
         if not places:
             raise Refused(f"No replacement was performed, old_str `{old_str}` did not appear verbatim in {path}.")
         if len(places) > 1:
@@ -171,7 +169,7 @@ class Files:
         return self._texts.list(self._scope, prefix=f"{path}/")
 
     def _files_of(self, path: str) -> Sequence[Memory]:
-        """The file of that path, or all that lie below it."""
+        """The file with that path, or all files below it; raises if there is none."""
         found = [*self._texts.list(self._scope, name=path), *self._below(path)]
         if not found:
             raise Refused(f"Error: The path {path} does not exist")
@@ -179,14 +177,15 @@ class Files:
 
     def _existing(self, path: str) -> tuple[str, Memory]:
         path = clean_path(path)
-        if (memory := self._file(path)) is not None:
+        memory = self._file(path)
+        if memory is not None:
             return path, memory
         if path == ROOT or self._below(path):
             raise Refused(f"Error: The path {path} is a directory, not a file.")
         raise Refused(f"Error: The path {path} does not exist. Please provide a valid path.")
 
     def _vacant(self, path: str, taken: str) -> str:
-        """A path where a file can be: nothing is there, and nothing above it is a file."""
+        """The path, cleaned, if a file can be made there; raises if something is there, or a file is above it."""
         path = clean_path(path)
         if path == ROOT or self._file(path) is not None or self._below(path):
             raise Refused(taken)
@@ -201,16 +200,14 @@ class Files:
         self._texts.write([self._change(path, text, known)])
 
     def _change(self, path: str, text: str, known: Memory | None) -> TextChange:
-        if (size := len(text.encode(errors="replace"))) > LARGEST:
+        size = len(text.encode(errors="replace"))
+        if size > LARGEST:
             raise Refused(
                 f"Error: {path} would have {size / 1024:.1f} KB, and a memory file holds at most {LARGEST // 1024} KB; "
                 "shorten it, or put a part into another file"
             )
         first = next((line for line in text.splitlines() if line.strip()), "(empty)")
-        if known is None:
-            version = NONE_THERE
-        else:
-            version = known.version
+        version = NONE_THERE if known is None else known.version
         return TextChange(
             scope=self._scope,
             name=path,
@@ -232,9 +229,9 @@ _SLASHES = regex("/+")
 
 
 def clean_path(path: str) -> str:
-    """A path in the stored form. A path that leads out of /memories, in whatever spelling, is refused."""
+    """The path in its stored form. Refuses a path that leads out of /memories, also if it is encoded."""
     spelled = path
-    for _ in range(5):  # encoded once, or an encoding of that
+    for _ in range(5):  # it may be URL-encoded more than once
         spelled = unquote(spelled)
     parts = _SLASH.split(unicodedata.normalize("NFKC", spelled))
     if any(part.strip() in (".", "..") for part in parts):
@@ -274,7 +271,7 @@ def _size(memory: Memory) -> int:
 
 
 def _occurrences(part: str, text: str) -> Iterator[int]:
-    """Where a part stands in a text, also where it overlaps itself."""
+    """The places of a part in a text, also of those that overlap."""
     at = text.find(part)
     while at >= 0:
         yield at
@@ -282,7 +279,7 @@ def _occurrences(part: str, text: str) -> Iterator[int]:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a file; the end of the last one begins no other."""
+    """The lines of a file. A line break at its end does not begin another line."""
     lines = text.split("\n")
     if lines[-1] == "":
         return lines[:-1]
@@ -311,7 +308,7 @@ def _numbered_file(path: str, text: str, view_range: Sequence[int] | None) -> st
 
 
 def _directory(path: str, sizes: Mapping[str, int]) -> str:
-    """The listing of a directory: every entry of two levels with the size of all that is in it."""
+    """The listing of a directory: every entry of two levels, with the total size of what is in it."""
     totals: dict[str, int] = {path: 0}
     for file, size in sizes.items():
         parts = file.removeprefix(f"{path}/").split("/")

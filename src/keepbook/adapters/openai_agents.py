@@ -4,9 +4,9 @@
     await Runner.run(agent, "I moved to Oslo", session=session)
     await session.close()                          # what the person said becomes memory
 
-Every item is kept and given back exactly. What the person and the agent said are turns of the chat beside that, and
-read for memories when it closes, by `close` or by the sweep. A book removes nothing: an item that is popped stays in
-the chat and the session no longer gives it; a session that is cleared closes its chat and goes on in a new one.
+Every item is stored and returned exactly. What the person and the agent said are also turns of the chat, which is read
+for memories when it is closed, by `close` or by the sweep. Nothing is removed from the book: a popped item stays in the
+chat, but the session no longer returns it; clearing a session closes its chat and begins a new one.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from keepbook.book.chats.closing_result import ClosingResult
 
 LONGEST_ID = 190
-"""What leaves room in the name of a chat for the mark of those that follow after a clearing."""
+"""The longest id, so that the mark of the chat after a clearing still fits into the name of a session."""
 TOOL_CHARS = 2000
 
 Answered = TypeVar("Answered")
@@ -76,7 +76,8 @@ class KeepbookSession:
         """Take back the last item: the session no longer gives it, the chat still shows that it was said."""
 
         def pop(now: _Present) -> tuple[list[NewTurn], TResponseInputItem | None]:
-            if not (standing := now.standing()):
+            standing = now.standing()
+            if not standing:
                 return [], None
             turn, item = standing[-1]
             return [NewTurn("tool", "", parts={"popped": turn})], item
@@ -92,7 +93,8 @@ class KeepbookSession:
             following = f"{self.session_id}~{secrets.token_hex(4)}"
             return [NewTurn("tool", "", parts={"continued": following})], now.chat
 
-        if (left := await self._add(leave)) is not None:
+        left = await self._add(leave)
+        if left is not None:
             await asyncio.to_thread(left.close)
 
     # Beyond it
@@ -109,7 +111,7 @@ class KeepbookSession:
         return closed
 
     async def _add(self, decide: "Callable[[_Present], tuple[list[NewTurn], Answered]]") -> Answered:
-        """Record what was decided on the chat as it stands; if somebody else says something meanwhile, decide anew."""
+        """Record the turns that `decide` returns for the present chat. If a turn was added meanwhile, decide again."""
 
         def work() -> Answered:
             while True:
@@ -126,11 +128,11 @@ class KeepbookSession:
         return await asyncio.to_thread(work)
 
     def _present(self) -> "_Present":
-        """The chat that this session is in now, however often it was cleared."""
+        """The present chat of this session. Each clearing has left a note with the name of the next chat."""
         while True:
             chat = self._book.thread(self._name, incognito=self._incognito)
             said = chat.messages()
-            following = next((name for each in said if (name := _note(each).get("continued"))), None)
+            following = next(filter(None, (_note(each).get("continued") for each in said)), None)
             if following is None:
                 return _Present(chat, said)
             self._name = str(following)
@@ -147,8 +149,8 @@ def _turns_of(items: Sequence[Mapping[str, Any]], said: int) -> list[NewTurn]:
 
 
 def _turns_of_item(item: Mapping[str, Any], turn: int) -> list[NewTurn]:
-    """One item, exactly, as a note beside the `turn` that it is. The notes of an assistant's turn hold its tool calls,
-    so there the item stands in a message of its own that names the turn."""
+    """The turns for one item, which becomes turn number `turn`. Its `parts` hold the exact item. The parts of an
+    assistant's turn are for its tool calls, so there the item is in a second turn that names the first."""
     role, kept = item.get("role"), json.dumps(item)
     text = _readable(_text(item.get("content")))
     note = {"item": kept}
@@ -168,8 +170,8 @@ class _Present(NamedTuple):
     said: Sequence[Message]
 
     def standing(self) -> list[tuple[int, TResponseInputItem]]:
-        """The items that the session gives, each with its turn: those added and not popped, and what was said in this
-        chat through another door."""
+        """The items of the session, each with its turn: those that were added and not popped, and what was said in this
+        chat by other means."""
         items: dict[int, TResponseInputItem] = {}
         for message in self.said:
             note = _note(message)
@@ -190,25 +192,25 @@ def _note(message: Message) -> dict[str, Any]:
 
 
 def _text(content: Any) -> str:
-    """What a message says: a text, or the texts among its parts."""
+    """The text of a message: its content, or the texts among its parts."""
     if isinstance(content, str):
         return content
-    if isinstance(content, list):
-        parts = content
-    else:
-        parts = []
+    parts = content if isinstance(content, list) else []
     texts = (part.get("text") or part.get("refusal") for part in parts if isinstance(part, Mapping))
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def _deed(item: Mapping[str, Any]) -> str:
-    """What an item that nobody said is about, in short."""
+    """A short text for an item that is no message: a call, or the output of a tool."""
     if "arguments" in item:
         return f"{item.get('name')}({item['arguments']})"[:TOOL_CHARS]
     output = item.get("output")
-    return (output if isinstance(output, str) else _text(output) or str(item.get("type", "")))[:TOOL_CHARS]
+    if isinstance(output, str):
+        return output[:TOOL_CHARS]
+    text = _text(output) or str(item.get("type", ""))
+    return text[:TOOL_CHARS]
 
 
 def _readable(text: str) -> str:
-    """A text as the book can hold it; the item beside it keeps every character."""
+    """The text without what a book cannot store; the item itself keeps every character."""
     return text.replace("\x00", "").encode(errors="replace").decode()[:MESSAGE_LIMIT]

@@ -1,7 +1,7 @@
-"""`keepbook bench closing`: what reading a closing chat costs, as ratios of one run, for any machine to judge.
+"""`keepbook bench closing`: what reading a closing chat costs, as ratios within one run, which any machine can compare.
 
-A chat of two hundred turns against the embedding of its turns; a long text against one of a quarter, in shapes that
-people paste (sentences, commas without an end, words without a stop, one word); and what the process grows by.
+It compares a chat of two hundred turns with the embedding of its turns; a long text with a quarter of it, in shapes
+that people paste (sentences, only commas, no punctuation, one word); and measures by how much the process grows.
 """
 
 import json as json_module
@@ -52,7 +52,7 @@ class Cost:
 
 
 def main(*, json: bool, turns: int = TURNS, characters: int = CHARACTERS) -> bool:
-    """Measure and print; whether every bar holds."""
+    """Measure and print. Returns whether no figure is above its limit."""
     costs = [*_chat(turns), *(_growth(name, piece, characters) for name, piece in SHAPES.items())]
     if json:
         print(json_module.dumps([asdict(cost) | {"ok": cost.is_fine} for cost in costs]))
@@ -84,7 +84,7 @@ def _chat(turns: int) -> list[Cost]:
 
 
 def _growth(name: str, piece: str, characters: int) -> Cost:
-    """What a character costs in a long text against one in a text of a quarter."""
+    """The cost of a character in a long text, compared with that in a quarter of the text."""
     whole = piece * (characters // len(piece) + 1)
     quarter, full = reading_of([whole[: characters // 4]]), reading_of([whole[:characters]])
     first, last = _seconds(lambda: extract(quarter)) / (characters // 4), _seconds(lambda: extract(full)) / characters
@@ -98,7 +98,7 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def megabytes_held() -> float:
-    """What the process holds now. Where the system does not say, the most it ever held, which hides some of it."""
+    """The memory of the process now, in MB. If the system does not tell it, the largest it ever was."""
     try:
         return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize() / 2**20
     except OSError:

@@ -1,4 +1,4 @@
-"""A crowd of other owners for the benchmarks, put in bare: two memories each, every table and index filled."""
+"""Inserts many other owners for the benchmarks with plain SQL: two memories each, in every table and index."""
 
 import hashlib
 import sqlite3
@@ -24,7 +24,7 @@ WORDS = [
 
 
 def crowd_rows(crowd: int, first: int = 0) -> Iterator[dict[str, list[tuple[Any, ...]]]]:
-    """The rows of the crowd, in batches of owners, by table and in an order the guards accept; `first` are there."""
+    """The rows of the owners from `first` to `crowd`, in batches; by table, in an order that the guards accept."""
     for start in range(first, crowd, 5000):
         found: dict[str, list[tuple[Any, ...]]] = {
             "owners": [],
@@ -89,7 +89,7 @@ def fill_sqlite(path: Path, crowd: int) -> None:
 
 
 def fill_postgres(address: str, crowd: int) -> None:
-    """As administrator and with the triggers asleep: this is furniture, not a book."""
+    """Insert the owners as administrator and without triggers, because these are no real books."""
     # Loaded lazily: SQLite alone must not need the PostgreSQL driver.
     import psycopg
 

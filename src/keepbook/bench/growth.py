@@ -30,12 +30,12 @@ from keepbook.settings import Settings
 SIZES = (1_000, 10_000, 100_000)
 TAGS, SUBJECTS, BATCH, ROUNDS, PAGE = 10, 5, 1_000, 5, 100
 ENDED, BY_AGENT, WITH_SUBJECT = 0.05, 0.2, 0.1
-"""The shares of memories that have ended, that an agent wrote, and that have one of the subjects."""
+"""The shares of memories that have ended, that were written by an agent, and that have a subject."""
 
 
 @dataclass(frozen=True, slots=True)
 class GrowthPoint:
-    """The CPU time of one work at one size, and the slope since the size before."""
+    """The CPU time of one operation at one size, and the slope (in logarithms of both) from the size before."""
 
     engine: str
     work: str
@@ -48,7 +48,7 @@ class GrowthPoint:
 
 
 def write_books(path: Path, sizes: Sequence[int]) -> None:
-    """An owner for each size that is not there yet."""
+    """Write a book for each size, unless it is there already."""
     chance = random.Random(7)
     with Keepbook(path, embedder="none") as kb:
         for size in sizes:
@@ -60,10 +60,7 @@ def write_books(path: Path, sizes: Sequence[int]) -> None:
 
 
 def _write_one(book: Book, chance: random.Random) -> None:
-    if chance.random() < BY_AGENT:
-        writer = book.acting(actor="agent")
-    else:
-        writer = book
+    writer = book.acting(actor="agent") if chance.random() < BY_AGENT else book
     ended = chance.random() < ENDED
     now = datetime.now(UTC)
     writer.remember(
@@ -85,7 +82,7 @@ def _owner(size: int) -> str:
 
 
 def works_of(book: Book) -> dict[str, Callable[[], object]]:
-    """What is measured, by name."""
+    """The measured operations, by name."""
     chance, sessions = random.Random(3), count()
     before = datetime.now(UTC)
 
@@ -114,7 +111,7 @@ def measure_growth(
     engine: str, place: str, sizes: Sequence[int], rounds: int, only: Sequence[str] = ()
 ) -> Iterator[GrowthPoint]:
     with Keepbook(place, settings=Settings(db=place, allow_bypass_login=True), embedder="none") as kb:
-        works_of(kb.book("nobody"))["closing"]()  # what reads chats is loaded by the first that closes
+        works_of(kb.book("nobody"))["closing"]()  # the first closing loads the reader, which is not measured
         for size in sizes:
             works = works_of(kb.book(_owner(size)))
             for name, work in works.items():
@@ -125,7 +122,7 @@ def measure_growth(
 
 
 def _cpu_of(work: Callable[[], object], before: Callable[[], object]) -> float:
-    """What a work takes after something else, so that nothing is only what it was when it was last asked for."""
+    """The CPU time of an operation after another one, a write, which makes cached results outdated."""
     before()
     began = time.process_time()
     work()
@@ -133,7 +130,7 @@ def _cpu_of(work: Callable[[], object], before: Callable[[], object]) -> float:
 
 
 def with_slopes(points: Sequence[GrowthPoint]) -> list[GrowthPoint]:
-    """Each with the slope since the next smaller size."""
+    """The points with the slope from the next smaller size."""
     slopes: dict[tuple[str, str, int], float] = {}
     for kind in dict.fromkeys((point.engine, point.work) for point in points):
         mine = sorted((p for p in points if (p.engine, p.work) == kind), key=lambda point: point.size)
@@ -167,17 +164,14 @@ def main(
     only: Sequence[str] = (),
     json: bool = False,
 ) -> bool:
-    """Print each figure as it is measured; answers that all was measured."""
+    """Print each figure as it is measured. Returns whether anything was measured."""
     points: list[GrowthPoint] = []
     try:
         for point in measure(sorted(sizes), rounds, postgres, keep, only):
             points.append(point)
             slope = with_slopes(points)[-1].slope
             if not json:
-                if slope is None:
-                    told = ""
-                else:
-                    told = f"{slope:6.2f}"
+                told = "" if slope is None else f"{slope:6.2f}"
                 print(f"{point.engine:10}  {point.work:18}  {point.size:9,}  {point.ms:10.3f} ms  {told}", flush=True)
     except KeepbookError as error:
         print(f"left out: {error}", file=sys.stderr)

@@ -1,10 +1,10 @@
-"""`keepbook bench http`: what a request costs beside an empty route of the same framework.
+"""`keepbook bench http`: what a request costs compared with an empty route of the same framework.
 
-Both servers run as processes of their own and are asked in turns over one open connection each, so a busy machine slows
-both alike; the client is the plainest there is. The API is asked by a host with a token, for a thousand owners in turn,
-so that no answer is one that was just given. Pages are measured the same way, as a person's browser would ask, of a
-book with a thousand memories. Where the system tells what another process has used of the processor (Linux does), that
-is given too, in empty routes, the median of five: it does not depend on who else is busy.
+Both servers run in processes of their own and are asked in turns, each over one open connection by a plain client, so a
+busy machine slows both alike. The API is asked with a service token for a thousand owners in turn, so that no answer
+comes from a cache of the last one. Pages are measured in the same way, of a book with a thousand memories. On Linux,
+which shows the CPU time of other processes, the CPU of a request is given too, as a multiple of the empty route's, the
+median of five: it does not depend on how busy the machine is.
 """
 
 import itertools
@@ -31,31 +31,31 @@ from keepbook.storage.tables import shipped_tables
 
 OWNERS = 1000
 MEMORIES = 120
-"""How many owners the API serves in turn, and how many memories each of them has."""
+"""How many memories each of the OWNERS has, for whom the API is asked in turn."""
 LARGE = 1000
-"""How many memories the book has whose pages are measured."""
+"""How many memories are in the book whose pages are measured."""
 ROUNDS = 200
 TRIES = 5
 TURNS = 200
 QUESTION = "what+does+she+like+in+Oslo"
 MEANT = "auto"
-"""The embedder of the requests that ask by meaning."""
+"""The embedder for recall by meaning."""
 PAGES = ("/chat", "/chat/{chat}", "/profile/facts", "/memory/{id}", "/journal", "/time", "/settings")
 
 Requests = dict[str, Callable[[], tuple[str, str, dict[str, str] | None]]]
-"""What to ask for, by the name of its figure: method, path and body."""
+"""By the name of each figure, a function that returns the method, path and body of its next request."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestRate:
-    """One kind of request beside the empty route, in requests a second over one connection."""
+    """The rate of one kind of request and of the empty route, in requests a second over one connection."""
 
     name: str
     per_second: float
     empty_per_second: float
     ms: float
     cpu: float | None = None
-    """What it takes of the processor, in empty routes."""
+    """Its CPU time, as a multiple of the empty route's."""
 
     @property
     def ratio(self) -> float:
@@ -63,15 +63,12 @@ class RequestRate:
 
 
 def main(as_json: bool = False, rounds: int = ROUNDS) -> bool:
-    """Print each figure; answers whether all could be measured."""
+    """Print each figure. Returns whether all could be measured."""
     figures = []
     for found in measure(rounds):
         figures.append(found)
         if not as_json:
-            if found.cpu is None:
-                cpu = ""
-            else:
-                cpu = f"  CPU of {found.cpu:5.2f} empty routes"
+            cpu = "" if found.cpu is None else f"  CPU of {found.cpu:5.2f} empty routes"
             rate = f"{found.per_second:7.0f} /s  {found.ratio:5.2f} of the empty route's {found.empty_per_second:4.0f}"
             print(f"{rate}{cpu}  {found.name}", flush=True)
     if as_json:
@@ -101,7 +98,7 @@ def _of_the_api(db: str, bare: "RunningServer", rounds: int) -> Iterator[Request
 
 
 def _of_meaning(db: str, bare: "RunningServer", rounds: int) -> Iterator[RequestRate]:
-    """Recall by words and meaning: what was asked before, by anybody, is not embedded again."""
+    """Recall by words and meaning. A question that any owner has asked before is not embedded again."""
     numbered = iter(range(10**9))
     requests: Requests = {
         "recall, asked before": lambda: ("GET", f"/api/memory/recall?q={QUESTION}", None),
@@ -113,7 +110,7 @@ def _of_meaning(db: str, bare: "RunningServer", rounds: int) -> Iterator[Request
 def _for_many(
     db: str, bare: "RunningServer", requests: Requests, rounds: int, embedder: str = "none"
 ) -> Iterator[RequestRate]:
-    """Each request for a thousand owners in turn."""
+    """The rate of each request, sent for a thousand owners in turn."""
     with Keepbook(db, embedder="none") as kb:
         first = kb.settings.owner
         token = kb.tokens.create(kind="service", scopes=("read", "write")).token
@@ -123,7 +120,7 @@ def _for_many(
     owners = itertools.cycle(everybody)
     with _server(_serving(db), embedder) as ours:
         if embedder != "none":
-            _meet(ours, token, owners)
+            _warm_up_vectors(ours, token, owners)
         for name, make in requests.items():
 
             def for_the_next(make: Any = make) -> Any:
@@ -132,9 +129,9 @@ def _for_many(
             yield _compare_with_bare(name, ours, bare, for_the_next, rounds)
 
 
-def _meet(server: "RunningServer", token: str, owners: Iterator[str]) -> None:
-    """Whoever asks for the first time has their vectors fetched, and a little later looked through for what is missing:
-    once, and until that is done the server has more to do than what it is asked."""
+def _warm_up_vectors(server: "RunningServer", token: str, owners: Iterator[str]) -> None:
+    """Ask once for every owner, and wait until the server is idle. At the first question of an owner it loads their
+    vectors, and looks in the background for missing ones; that should not be measured."""
     for owner in itertools.islice(owners, OWNERS):
         asked = {"Authorization": f"Bearer {token}", "X-Keepbook-Owner": owner}
         _ask(server.connection, "GET", f"/api/memory/recall?q={QUESTION}", None, asked)
@@ -154,7 +151,7 @@ def _of_pages(db: str, bare: "RunningServer", rounds: int) -> Iterator[RequestRa
         book, numbered = kb.book(kb.settings.owner), iter(range(10**9))
 
         def changed() -> Any:
-            """What the server has worked out for this page is of no use any more; the write is not its work."""
+            """Write from this process, so that what the server has cached for the page is outdated."""
             book.remember(f"Keeps the number {next(numbered)} in mind", force=True)
             return "GET", "/profile/facts", None, {}
 
@@ -166,13 +163,13 @@ def _serving(db: str) -> list[str]:
 
 
 def _copy_book(db: str, first: str) -> list[str]:
-    """The same book for every other owner, row by row: no hash covers an owner's name, so each of them is true."""
+    """Copy the rows of a book for every other owner. No hash covers the owner's name, so all ledgers are valid."""
     others = [f"owner-{number:04d}" for number in range(1, OWNERS)]
     with closing(sqlite3.connect(db, isolation_level=None)) as conn:
         conn.execute("PRAGMA synchronous = OFF")
         conn.execute("BEGIN IMMEDIATE")
         for (trigger,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
-            conn.execute(f"DROP TRIGGER {trigger}")  # they have seen these rows; of a file that is thrown away
+            conn.execute(f"DROP TRIGGER {trigger}")  # checked already for the first owner; the file is temporary
         for table in shipped_tables().parents_first:
             if "owner" in table.c and table.name != "tokens":
                 names = ", ".join(f'"{column.name}"' for column in table.c if column.name != "owner")
@@ -185,7 +182,7 @@ def _copy_book(db: str, first: str) -> list[str]:
 
 
 def _unpack(db: str, owners: Iterable[str], embedder: str) -> None:
-    """A copy leaves every page full, and the first write after it would split each that it touches."""
+    """Write once to every book: after the copy all database pages are full, so the first write to each is slower."""
     with Keepbook(db, embedder=embedder) as kb:
         for owner in owners:
             book = kb.book(owner)
@@ -209,7 +206,7 @@ def _fill(db: str, numbers: range, embedder: str = "none") -> str:
 
 
 def _talk(db: str) -> str:
-    """A chat of `TURNS` turns that is open, so that closing would read all of it."""
+    """Make an open chat with `TURNS` turns, all of which closing would read. Returns its id."""
     with Keepbook(db, embedder="none") as kb:
         book = kb.book(kb.settings.owner)
         with book.transaction():
@@ -222,19 +219,21 @@ def _talk(db: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RunningServer:
-    """A server that answers, and the process it is."""
+    """A running server: a connection to it, and its process."""
 
     connection: HTTPConnection
     pid: int
 
     def cpu(self) -> float | None:
-        """Seconds of the processor that it has used so far; Linux has a clock for each process, by its number."""
-        return time.clock_gettime(~self.pid << 3 | 2) if sys.platform == "linux" else None
+        """The CPU seconds that it has used so far; None if the system is not Linux."""
+        if sys.platform != "linux":
+            return None
+        return time.clock_gettime((~self.pid << 3) | 2)  # Linux's number for the CPU clock of another process
 
 
 @contextmanager
 def _server(command: list[str], embedder: str = "none") -> Iterator[RunningServer]:
-    # Making vectors beside it would be counted as its own, so there are none or all are made; nobody asks too often.
+    # No vectors are missing, so none are made while it is measured; and there is no rate limit.
     alone = {**os.environ, "KEEPBOOK_EMBEDDER": embedder, "KEEPBOOK_RATE_PER_MINUTE": "0"}
     server = subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True, env=alone)
     try:
@@ -258,9 +257,9 @@ def _server(command: list[str], embedder: str = "none") -> Iterator[RunningServe
 
 def _compare_with_bare(name: str, ours: RunningServer, bare: RunningServer, make: Any, rounds: int) -> RequestRate:
     times: dict[str, list[float]] = {"ours": [], "bare": []}
-    marks: dict[str, list[float]] = {"ours": [], "bare": []}  # what each had used when it was asked
+    marks: dict[str, list[float]] = {"ours": [], "bare": []}  # the CPU time before each request
     for server in (ours, bare):
-        server.connection.close()  # one that waited for the figures before may have been hung up on; it opens by itself
+        server.connection.close()  # the server may have closed it while it was idle; it is opened again by itself
     for number in range(10 + rounds + 1):
         for side, server, request in (("ours", ours, make()), ("bare", bare, ("GET", "/", None, {}))):
             if number >= 10:
@@ -274,7 +273,8 @@ def _compare_with_bare(name: str, ours: RunningServer, bare: RunningServer, make
 
 
 def _in_empty_routes(*marks: list[float]) -> float | None:
-    """What the processor does for a request of ours in requests of the empty route, the median of so many tries."""
+    """The CPU time of our request as a multiple of the empty route's: the requests are divided into TRIES groups, and
+    the median of the groups is taken."""
     ours, bare = ([after - before for before, after in itertools.pairwise(side)] for side in marks)
     tries = [(sum(ours[nth::TRIES]), sum(bare[nth::TRIES])) for nth in range(TRIES)]
     mine, empty = (statistics.median(side) for side in zip(*tries, strict=True))

@@ -1,8 +1,8 @@
-"""`keepbook bench memory`: what keeping a book costs beside the bare database, and as other owners grow.
+"""`keepbook bench memory`: what a book costs compared with the bare database, and with many other owners.
 
-Every figure is a ratio of two medians taken in turns in one run, so a busy machine slows both sides alike.
-The bare side does the same work with `sqlite3` alone: it reads the same columns of the same rows, and writes
-the same rows into a copy of the same file, with its indexes, triggers and durable commits.
+Every figure is a ratio of two medians. The two sides are measured in turns in one run, so a busy machine slows both
+alike. The bare side does the same work with `sqlite3` alone: it reads the same columns of the same rows, and writes the
+same rows into a copy of the same file, with its indexes, triggers and durable commits.
 """
 
 import json
@@ -93,7 +93,7 @@ BARE_BLOCK = """
 
 @dataclass(frozen=True, slots=True)
 class MemoryRatio:
-    """One ratio: what was measured, against what, and the bar it has to clear."""
+    """The time of one operation compared with the bare one; the ratio may be `at_most` so much."""
 
     name: str
     ours_ms: float
@@ -135,7 +135,7 @@ def bare_connection(path: Path) -> sqlite3.Connection:
     return conn
 
 
-# What one chat and one write cost
+# The cost of one block and one write
 
 
 def block_beside_bare(folder: Path, rounds: int) -> MemoryRatio:
@@ -158,7 +158,7 @@ def remember_beside_bare(folder: Path, rounds: int) -> MemoryRatio:
     chance = random.Random(11)
     with Keepbook(path, embedder="none") as kb:
         fill_book(kb.book("alice"), 1000, chance)
-    shutil.copy(path, twin)  # closed: the log is folded into the file
+    shutil.copy(path, twin)  # the book is closed, so the whole content is in this one file
     ours: list[float] = []
     bare: list[float] = []
     with Keepbook(path, embedder="none") as kb:
@@ -176,7 +176,7 @@ def remember_beside_bare(folder: Path, rounds: int) -> MemoryRatio:
 
 
 def _copy_rows(reader: sqlite3.Connection, writer: sqlite3.Connection, times: list[float]) -> None:
-    """Write what the last `remember` wrote, bare, into the twin, and note how long that took."""
+    """Write the rows of the last `remember` into the twin with plain SQL, and append how long it took to `times`."""
     at, id = reader.execute(
         "SELECT seq, memory_id FROM ledger WHERE owner = 'alice' ORDER BY seq DESC LIMIT 1"
     ).fetchone()
@@ -207,11 +207,11 @@ def _copy_rows(reader: sqlite3.Connection, writer: sqlite3.Connection, times: li
     times.append(seconds_of(write))
 
 
-# What other owners cost
+# The cost of other owners
 
 
 def growth(few: Book, many: Book, crowd: int, rounds: int, engine: str) -> Iterator[MemoryRatio]:
-    """The same book, alone and in a crowd, measured in turns."""
+    """Ratios of the same book in a database with many other owners and in one with few, measured in turns."""
     for name in ("block", "list"):
         alone, crowded = _reading(few, name), _reading(many, name)
         for _ in range(10):
@@ -262,7 +262,7 @@ def growth_on_postgres(admin: str, crowd: int, rounds: int) -> Iterator[MemoryRa
 
 
 def _as_admin(address: str) -> Keepbook:
-    """A book on a server of which nothing but its administrator is known."""
+    """An installation opened as the database's administrator, the only login of this server."""
     return Keepbook(address, settings=Settings(db=address, allow_bypass_login=True), embedder="none")
 
 
@@ -275,7 +275,8 @@ def _address_of(address: str, database: str) -> str:
 
 @contextmanager
 def a_server(given: str | None, folder: Path) -> Iterator[str | None]:
-    """The PostgreSQL to measure on: the one given, else a throw-away one where the dev extra is installed."""
+    """The address of the PostgreSQL to measure on: the given one, else a temporary one of the dev extra; None if
+    neither is there."""
     if given is not None:
         yield given
         return
@@ -294,10 +295,7 @@ def a_server(given: str | None, folder: Path) -> Iterator[str | None]:
 
 
 def measure(owners: int, postgres: str | None, quick: bool) -> Iterator[MemoryRatio]:
-    if quick:
-        rounds = 60
-    else:
-        rounds = 400
+    rounds = 60 if quick else 400
     with tempfile.TemporaryDirectory(prefix="keepbook-bench-") as name:
         folder = Path(name)
         yield block_beside_bare(folder, rounds)
@@ -309,7 +307,7 @@ def measure(owners: int, postgres: str | None, quick: bool) -> Iterator[MemoryRa
 
 
 def main(owners: int = 100_000, postgres: str | None = None, json: bool = False, quick: bool = False) -> bool:
-    """Print every ratio as it is measured; answers whether all cleared their bar."""
+    """Print every ratio as it is measured. Returns whether none is too large."""
     figures = []
     for found in measure(owners, postgres, quick):
         figures.append(found)

@@ -1,8 +1,8 @@
-"""How well recall finds what answers: conversations go in as chats, questions are asked, evidence is looked for.
+"""Measures how well recall finds the turns that answer a question, on public sets of conversations.
 
-One conversation is one owner, one of its sessions one thread, with speaker and time; all goes through the product's
-own code. Some conversations are for tuning, the others for reporting (recall_sets.py). Beside it stand, in the same
-run, a plain FTS5 query with OR and the embedder alone.
+A conversation becomes the book of one owner, and each of its sessions a chat, with speakers and times, through the
+product's own code. Some conversations are for tuning, the others for reporting (recall_sets.py). In the same run, two
+baselines are measured: a plain FTS5 query with OR, and the embedder alone.
 """
 
 import json as json_module
@@ -28,7 +28,8 @@ Finder = Callable[[str], Sequence[TurnKey]]
 
 
 class QuestionScore(NamedTuple):
-    """How much of one question's evidence was found, by depth, and how high up."""
+    """The scores of one question: the share of its evidence that was found at each depth, whether any was found, and
+    NDCG."""
 
     kind: str
     recall: tuple[float, ...]
@@ -40,7 +41,7 @@ class QuestionScore(NamedTuple):
 
 
 class Remembering:
-    """An embedder that embeds a text once: product and baseline ask for the same ones."""
+    """An embedder that caches every text, because product and baseline embed the same ones."""
 
     def __init__(self, embedder: Embedder) -> None:
         self.space: str = embedder.space
@@ -52,8 +53,6 @@ class Remembering:
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
         if new:
             self._known.update(zip(new, self._embedder.embed(new), strict=True))
-        else:
-            self._known.update(())
         return [self._known[text] for text in texts]
 
     def ask(self, text: str) -> Any:
@@ -83,7 +82,7 @@ def of_product(book: Book) -> Finder:
 
 
 def of_fts5(told: EvaluationConversation, most: int = DEPTHS[-1]) -> Finder:
-    """What one gets for nothing: SQLite's own index, porter stems, any of the words."""
+    """A baseline: SQLite's own full-text index with Porter stems, any of the words."""
     base = sqlite3.connect(":memory:")
     base.execute("CREATE VIRTUAL TABLE said USING fts5(text, session UNINDEXED, nth UNINDEXED, tokenize='porter')")
     base.executemany("INSERT INTO said VALUES (?, ?, ?)", [(_line(turn), *key) for key, turn in turns_by_key(told)])

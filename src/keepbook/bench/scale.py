@@ -1,8 +1,9 @@
-"""`keepbook bench scale`: how what a person waits for grows, with other owners, with memories and with messages.
+"""`keepbook bench scale`: how waiting times grow with other owners, with memories and with messages.
 
-Each engine is asked in the same way: SQLite in a file, PostgreSQL, and a Citus cluster where there is one. The books
-are true: written by the operations on SQLite, every chain whole, then copied row by row to a server. Other owners are
-furniture, put in bare. A figure is a median, told as a ratio to the smallest size, so that machines can be compared.
+It measures SQLite in a file, PostgreSQL, and a Citus cluster if there is one, all in the same way. The measured books
+are real: they are written by the operations on SQLite, with complete chains, and copied row by row to a server. Other
+owners are only rows, inserted with plain SQL. A figure is a median, shown as a ratio to the smallest size, so that
+machines can be compared.
 """
 
 import io
@@ -36,7 +37,7 @@ DATABASE = "keepbook_bench_scale"
 
 @dataclass(frozen=True, slots=True)
 class MedianTime:
-    """One median: on which engine, what was done, and among how many of what."""
+    """The median time of an operation (`work`), with `size` many of what grows (`among`)."""
 
     engine: str
     among: str
@@ -49,7 +50,7 @@ class MedianTime:
 
 
 def true_books(path: Path, memories: Sequence[int], messages: Sequence[int]) -> None:
-    """An owner for each number of memories, and one for each number of messages, on SQLite."""
+    """Write a book for each number of memories, and one for each number of messages, on SQLite."""
     chance = random.Random(5)
     with Keepbook(path, embedder="none") as kb:
         for size in memories:
@@ -74,13 +75,13 @@ def _write_in_batches(book: Book, size: int, write: Callable[[Book], object]) ->
 
 
 def copy_to_server(path: Path, address: str) -> None:
-    """Every row of a SQLite book, as it is, into an empty server."""
+    """Copy every row of a SQLite database into an empty PostgreSQL database."""
     # Loaded lazily: SQLite alone must not need the PostgreSQL driver.
     import psycopg
 
     with closing(sqlite3.connect(path)) as source, psycopg.connect(address) as target:
-        target.execute("SET LOCAL session_replication_role = replica")  # its guards saw these rows already
-        target.execute("DELETE FROM extensions")  # which the upgrade noted, as the book did
+        target.execute("SET LOCAL session_replication_role = replica")  # without triggers: the rows were checked
+        target.execute("DELETE FROM extensions")  # the rows that the upgrade has written; they are copied too
         for table in shipped_tables().parents_first:
             names = ", ".join(f'"{column.name}"' for column in table.c)
             found = source.execute(f"SELECT {names} FROM {table.name}")
@@ -89,11 +90,11 @@ def copy_to_server(path: Path, address: str) -> None:
                     copy.write_row(row)
         target.commit()
         target.autocommit = True
-        target.execute("ANALYZE")  # as a server does by itself, some minutes later
+        target.execute("ANALYZE")  # a server would do so by itself some minutes later
 
 
 def crowd(place: str, first: int, until: int) -> None:
-    """Other owners, those numbered from `first`."""
+    """Insert other owners, numbered from `first` up to `until`."""
     if not is_postgresql(place):
         with closing(sqlite3.connect(place, isolation_level=None)) as conn:
             conn.execute("PRAGMA synchronous = OFF")
@@ -162,10 +163,10 @@ def time_works(
 
 
 def measure_engine(engine: str, place: str, sizes: dict[str, list[int]], rounds: int) -> Iterator[MedianTime]:
-    """All that is asked of one engine; the books are there already."""
+    """Measure everything on one engine, which has the books already."""
     chance = random.Random(9)
     with Keepbook(place, settings=Settings(db=place, allow_bypass_login=True), embedder="none") as kb:
-        rarely(kb.book("nobody"), chance)["close"]()  # what reads chats is loaded by the first that closes
+        rarely(kb.book("nobody"), chance)["close"]()  # the first closing loads the reader, which is not measured
         for size in sizes["memories"]:
             book = kb.book(f"memories-{size}")
             yield from time_works(engine, "memories", size, daily(book, chance), rounds)
@@ -184,7 +185,7 @@ def measure_engine(engine: str, place: str, sizes: dict[str, list[int]], rounds:
 
 @contextmanager
 def on_a_server(admin: str, shards: int | None) -> Iterator[str]:
-    """An empty database of its own on one PostgreSQL; on a cluster the one that is given, which must be empty."""
+    """The address of an empty database: a new one, or on a cluster the given one, which must be empty."""
     # As in `copy_to_server`.
     import psycopg
     from sqlalchemy import make_url
@@ -224,7 +225,7 @@ def measure(
 
 
 def ratios(points: Sequence[MedianTime]) -> list[dict[str, Any]]:
-    """Each beside the smallest size of its kind."""
+    """The figures with their ratio to the smallest size of the same kind."""
     least: dict[tuple[str, str, str], float] = {}
     for point in sorted(points, key=lambda each: each.size):
         least.setdefault((point.engine, point.among, point.work), point.ms)
@@ -232,7 +233,7 @@ def ratios(points: Sequence[MedianTime]) -> list[dict[str, Any]]:
 
 
 def pictures(points: Sequence[MedianTime], folder: Path) -> list[Path]:
-    """One for each thing that grows: milliseconds by size, both in powers of ten."""
+    """A chart for each thing that grows: milliseconds by size, both axes logarithmic. Returns the files."""
     made = []
     for among in dict.fromkeys(point.among for point in points):
         here = [point for point in points if point.among == among]
@@ -255,7 +256,7 @@ def main(
     folder: str | None = None,
     json: bool = False,
 ) -> bool:
-    """Print every median as it is measured, with its ratio to the smallest; answers that all was measured."""
+    """Print every median as it is measured, with its ratio to the smallest. Returns whether anything was measured."""
     steps = {name: [step for step in STEPS if step < most] + [most] for name, most in sizes.items()}
     points: list[MedianTime] = []
     try:

@@ -1,7 +1,7 @@
-"""What she and a friend hold to be likely: forecasts of a household, written down before anybody could know.
+"""A chapter of the story: forecasts about a household, by its person and a friend.
 
-Most have been answered, so that the page can say what the percentages were worth. One is due and waits for her answer,
-some are open, and about one her mind changed twice.
+Most have been answered, so that the page can show how good the percentages were. One is due and waits for an answer,
+some are open, and one was changed twice.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ OFFER = "Will the bank offer ten years fixed under 2.9 % before the year is over
 
 
 class Guess(NamedTuple):
-    """Made on a day, due on another (both counted from today); `came`: the answer, where there is one."""
+    """A forecast. `made` and `due` are days from the end of the story; `came` is the answer, "" if there is none."""
 
     made: int
     due: int
@@ -58,7 +58,7 @@ LOOKS = (
 
 
 def guessing(calendar: Calendar) -> Iterator[StoryStep]:
-    """What is written down, looked at again, and answered on the evening after it was known."""
+    """The steps: forecasts are recorded, looked at again, and answered on the evening after the answer was known."""
     at = calendar.moment
     yield StoryStep(at("-92 21:00"), _begin)
     for guess in GUESSES:

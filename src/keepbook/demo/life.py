@@ -1,8 +1,7 @@
-"""How the story is lived: on a clock that obeys, through the same operations that a real day uses.
+"""Performs the story, on a clock that it sets, with the operations that real use has.
 
-The agent's replies are written down beforehand, but where the notebook answers; everything around them is real. The
-block is injected, tools write,
-a long chat is compressed, and a chat that closes is read under its lease, by the script.
+The agent's replies are written down beforehand, except where the notebook answers. Everything else is real: the block
+is injected, tools write, a long chat is compressed, and a chat that is closed is read under its lease, by the script.
 """
 
 import asyncio
@@ -37,13 +36,13 @@ from keepbook.models.model import (
 from keepbook.models.offline.model import OfflineModel
 
 AGENT = "demo:advisor"
-"""Who made what the story has written down: so that nobody takes it for a model's own words."""
+"""The name of the model that made the written replies, so that nobody takes them for those of a real model."""
 OFFLINE = OfflineModel()
 
 
 @dataclass(slots=True)
 class StoryClock:
-    """It shows what it is told to."""
+    """A clock that is set by the story."""
 
     now: datetime
 
@@ -58,20 +57,20 @@ class StoryClock:
 
 
 class AtOnce(ThreadPoolExecutor):
-    """Does work where it stands: nobody else waits in a story, and to change threads would only take time."""
+    """An executor that runs work in the calling thread: in a story nobody else waits, and threads would cost time."""
 
     def submit(self, work: Callable[..., Any], /, *args: Any, **named: Any) -> "Future[Any]":
         done: Future[Any] = Future()
         try:
             done.set_result(work(*args, **named))
-        except BaseException as error:  # noqa: BLE001  whoever waits for it raises it
+        except BaseException as error:  # noqa: BLE001  it is raised where the result is awaited
             done.set_exception(error)
         return done
 
 
 @dataclass(slots=True)
 class Script:
-    """A model that says what stands in a play."""
+    """A model that gives the replies of a play."""
 
     play: Play
     clock: StoryClock
@@ -83,10 +82,9 @@ class Script:
         exchange = self.play.exchanges[self.next]
         self.next += 1
         self.clock.wait(4 + self.pace.random() * 5)
+        calls: tuple[ToolCall, ...] = ()
         if tools is not None:
             calls = tuple(self._call(tools, *call) for call in exchange.calls)
-        else:
-            calls = ()
         sent = estimate(conversation.system) + sum(estimate(said.text) for said in conversation.said)
         yield ReplyFinished(exchange.reply, calls, Usage(sent, estimate(exchange.reply)))
 
@@ -113,7 +111,8 @@ class Script:
 
 
 def _candidate(one: PlayFinding, turn: int, reading: ClosingChat) -> Candidate:
-    """What is new, or, with a piece of what is known in place of a category, what that should say instead."""
+    """A finding as a candidate: a new line; or, if its category is `~` and a piece of a known line, a new wording of
+    that line."""
     if not one.category.startswith("~"):
         return Candidate("add", None, one.category, None, one.content, one.score, (turn,))
     known = next(each for each in reading.known if one.category[1:].strip() in each.content)
@@ -122,7 +121,7 @@ def _candidate(one: PlayFinding, turn: int, reading: ClosingChat) -> Candidate:
 
 @dataclass(slots=True)
 class Life:
-    """The person, their book, and the present moment of the story."""
+    """The person of the story, their book, and the present moment."""
 
     kb: Keepbook
     owner: str
@@ -134,11 +133,11 @@ class Life:
 
     @property
     def book(self) -> Book:
-        """As the person, on the pages."""
+        """The person's book, as they open it on the pages."""
         return self.kb.book(self.owner, door="web")
 
     def perform(self, play: Play) -> Chat:
-        """Live through one chat, from its first word to its closing."""
+        """Perform one chat, from its first turn to its closing."""
         chat = self.book.threads.start(preset=play.preset, incognito=play.incognito)
         speaker = OFFLINE if play.notebook else Script(play, self.clock, self.pace)
         self.kb.models = models = Models(speaker, speaker, OFFLINE)
@@ -167,7 +166,7 @@ StoryDeed = Callable[[Life], object]
 
 
 class StoryStep(NamedTuple):
-    """Something that happens at a moment."""
+    """Something that happens at a moment of the story."""
 
     at: datetime
     do: StoryDeed

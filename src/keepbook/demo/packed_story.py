@@ -1,9 +1,8 @@
-"""The story as it was told once, in one small file beside this one; opening it costs a hundredth of telling it.
+"""Opens the story from a file in the package, which takes a hundredth of the time of performing it.
 
-A ledger cannot be moved to another day: every link of its chain holds its instant. So the day stays, and it is the
-clock that follows: for every visitor the present begins where the story ends. `scripts/story.py` tells and packs it. A
-pack from before a change of the schema is no book of this program; then the story is told here and now, in the same
-words and on the same day.
+A ledger cannot be moved to another day, because every link of its chain contains an instant. So the story stays on its
+day, and the clock of each visitor begins where it ends. `scripts/story.py` writes the file. If the schema was changed
+since, the file cannot be used; then the story is performed anew, with the same words and on the same day.
 """
 
 import lzma
@@ -21,7 +20,7 @@ def open_story() -> Keepbook:
     if kb.become(lzma.decompress(PACK.read_bytes())):
         return kb
     kb.close()
-    # Loaded only where the pack is of no use: it is most of what a demo would have to load.
+    # Loaded only if the file cannot be used: it is most of the demo's code.
     from keepbook.demo.story import tell
 
     return tell(ENDS)

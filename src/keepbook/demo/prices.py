@@ -1,7 +1,7 @@
-"""Prices for the story: a few pairs, three bars a day, always the same ones, ending on the day it is told.
+"""Prices for the story: a few pairs with three bars a day, always the same, up to the day on which the story ends.
 
-They wander with a drift that turns every two weeks, as markets seem to. One fall is drawn by hand: that of the trade
-whose conviction the story follows.
+They are a random walk with a drift that changes every two weeks. One fall is drawn by hand: that of the trade whose
+conviction the story follows.
 """
 
 import math
@@ -25,7 +25,7 @@ _DRIFTS = (-0.009, -0.004, 0.004, 0.009)
 
 
 def price_lines(calendar: Calendar) -> Iterator[str]:
-    """A CSV file of them; none that is not complete when the story ends."""
+    """The lines of a CSV file of the bars that are complete when the story ends."""
     yield "symbol,timeframe,time,open,high,low,close"
     midnight = datetime.combine(calendar.now.date(), datetime.min.time(), UTC)
     for symbol, first in PAIRS.items():
@@ -36,7 +36,7 @@ def price_lines(calendar: Calendar) -> Iterator[str]:
 
 
 def _random_walk(symbol: str, close: float) -> Iterator[tuple[int, float, float, float, float]]:
-    """Hours from the last midnight, open, high, low, close."""
+    """The bars of a symbol: hours from the last midnight, open, high, low, close."""
     dice, drift, bought = random.Random(symbol), 0.0, 0.0
     for day in range(-DAYS, 1):
         if day % 14 == 0:

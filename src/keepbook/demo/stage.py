@@ -1,4 +1,4 @@
-"""Where the story plays: whose book it is, on which day it ends, and what a visitor's book may do."""
+"""The setting of the story: whose book it is, on which day it ends, and the settings of a visitor's book."""
 
 import time
 from collections.abc import Callable
@@ -9,12 +9,12 @@ from keepbook.settings import Settings
 
 OWNER = "Ines Varga"
 ENDS = datetime(2026, 11, 12, 9, 40, tzinfo=UTC)
-"""The present of the story."""
+"""The moment at which the story ends."""
 NOWHERE = Path("/nonexistent")
 
 
 def demo_settings() -> Settings:
-    """Nothing of the machine's own: no environment, no file, no key, no folder, and limits for a crowd of strangers."""
+    """Settings that use nothing of this machine (no environment, file, key or folder), with limits for strangers."""
     return Settings.of_nobody(
         db=":memory:", owner=OWNER, preset="advisor", model="offline", cheap_model=None, embedder="none",
         monthly_tokens=200_000, max_memories=2_000, max_chats=500, max_bytes=5_000_000, jobs_every=0,
@@ -23,6 +23,6 @@ def demo_settings() -> Settings:
 
 
 def from_the_end() -> Callable[[], datetime]:
-    """A clock that shows the end of the story now, and goes on from there."""
+    """A clock that begins at the end of the story, now."""
     begun = time.monotonic()
     return lambda: ENDS + timedelta(seconds=time.monotonic() - begun)

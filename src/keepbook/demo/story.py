@@ -1,9 +1,8 @@
-"""The story of Ines Varga: three months with an agent, told from a seed, ending now.
+"""The story of Ines Varga: three months with an agent, performed from a seed, ending now.
 
-A chapter is a function that says what happens when; the steps of all chapters are put in the order of time and then
-lived through, since a ledger is written in one direction only. Another chapter is one more function in
-`CHAPTERS`. The seed sets the pace of what is said; the dates follow the day on which it is told.
-Visitors get it `packed`.
+A chapter is a function that yields steps, each with its moment. The steps of all chapters are sorted by time and then
+performed, because a ledger can only be written forwards. To add a chapter, add a function to `CHAPTERS`. The seed sets
+the pauses between turns; the dates depend on the day on which the story ends. Visitors get it from `packed_story`.
 """
 
 import json

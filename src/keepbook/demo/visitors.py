@@ -1,10 +1,10 @@
-"""A book in memory for each visitor, gone with the visit.
+"""A book in memory for each visitor of the demo, which is deleted when the visitor leaves.
 
-The story is opened once and copied for whoever comes, with a clock that begins where it ends.
-A visitor is known by a cookie that we chose. Whoever has not been seen for half an hour has left. When all places are
-taken, those make room first who never came back with the cookie, of these those whose address holds most places, and
-of these the one longest away: a crowd of requests without cookies throws out itself. A visitor with a request under way
-is never thrown out.
+The story is opened once and copied for each visitor, with a clock that begins where the story ends. A visitor is
+recognised by a cookie with a random key. After half an hour without a request, a visitor counts as gone. If there are
+too many visitors, one is removed: first those who never came back with the cookie, of these first those from the
+address with the most visitors, and of these the one not seen for longest. So a flood of requests without cookies
+removes only its own visitors. A visitor with a request in progress is never removed.
 """
 
 import asyncio
@@ -28,7 +28,8 @@ from keepbook.models.outward import network_of
 
 COOKIE = "keepbook_visit"
 HEADER = b"x-keepbook-visit"
-"""How the turnstile tells the gate who came; whatever a client sends under this name is dropped."""
+"""The header in which `Turnstile` passes the visitor's key to the gate; a client's own header of this name is
+dropped."""
 IDLE_SECONDS = 30 * 60
 MOST = 100
 FULL = "The demo is full at the moment. Try again in a few minutes, or run your own: keepbook demo\n"
@@ -41,13 +42,13 @@ class Visitor:
     seen: float
     address: str = ""
     came_back: bool = False
-    """Whether the cookie was ever shown."""
+    """Whether the cookie was sent with the last request."""
     requests: int = 0
-    """Under way at this moment."""
+    """How many of its requests are in progress."""
 
 
 class Visitors:
-    """Everybody who is looking at the demo. `clock` counts seconds; `opens_story` makes the book that is copied."""
+    """The visitors of the demo. `clock` counts seconds; `opens_story` makes the book that is copied for each."""
 
     def __init__(
         self,
@@ -68,7 +69,7 @@ class Visitors:
         return len(self._visitors)
 
     def enter(self, key: str | None, address: str = "") -> Visitor:
-        """The visitor behind a key; with none, or one that has gone, a new one. `leave` ends the request."""
+        """The visitor with this key, or a new one if there is none. Call `leave` at the end of the request."""
         with self._lock:
             self._drop_idle()
             known = self._visitors.get(key or "")
@@ -84,7 +85,7 @@ class Visitors:
             visitor.seen = self._clock()
 
     def opens(self, headers: Mapping[str, str]) -> Keepbook:
-        """The installation that a request is for: the visitor's own, or for what is nobody's the story itself."""
+        """The installation that a request is for: the visitor's own, or the story itself if no visitor is named."""
         visitor = self._visitors.get(headers.get(HEADER.decode(), ""))
         if visitor is not None:
             return visitor.kb
@@ -120,7 +121,7 @@ class Visitors:
 
 
 class Turnstile:
-    """Plain ASGI around the application: lets a visitor in, hands a new one the cookie, sees them out."""
+    """Plain ASGI around the application: finds the visitor of a request, and sets the cookie of a new one."""
 
     def __init__(self, app: ASGIApp, visitors: Visitors) -> None:
         self._app = app
@@ -159,9 +160,10 @@ def _key(headers: Headers) -> str | None:
 
 
 def _with_visitor_key(scope: Scope, key: str) -> Scope:
-    """The request with the visitor's key in it. Wherever it comes from, in this book the visitor is at home."""
+    """The request with the visitor's key in it. It has no client, so that it counts as local: a visitor needs no token
+    for a book of their own."""
     headers = [(name, value) for name, value in scope["headers"] if name != HEADER]
-    state = {**scope.get("state", {}), "client": scope.get("client")}  # by which its requests are counted
+    state = {**scope.get("state", {}), "client": scope.get("client")}  # requests are counted by it
     return {**scope, "client": None, "state": state, "headers": [*headers, (HEADER, key.encode())]}
 
 
@@ -174,7 +176,7 @@ def _with_cookie(send: Send, key: str | None, scheme: str) -> Send:
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            cookie = f"{COOKIE}={key}; Path=/; HttpOnly; SameSite=Lax{secure}"  # for as long as the browser is open
+            cookie = f"{COOKIE}={key}; Path=/; HttpOnly; SameSite=Lax{secure}"  # without an end: until the browser ends
             MutableHeaders(scope=message).append("Set-Cookie", cookie)
         await send(message)
 

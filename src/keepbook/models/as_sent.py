@@ -1,8 +1,8 @@
-"""What a reply was made from, as its model was sent it: put together again from what is stored, and not stored again.
+"""Reconstructs the last request of a reply: what its model was sent.
 
-A chat only grows at its end, its block is kept, and each reply keeps its tool calls with their answers; so the last
-request of a reply can be written once more, to the byte, by the code that wrote it. What is not known any more is said
-in `gaps`. Instructions and tools are those of today: a preset that was edited since shows its new words.
+A chat only grows at its end, its block is stored, and each reply stores its tool calls with their answers; so the same
+code that wrote the request can write it again, to the byte. `gaps` says what is not known any more. Instructions and
+tools are those of today: if the preset was edited since, its new words are shown.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,27 +30,27 @@ WENT_ON = "It went on with a reply that had broken off; the tools it called afte
 
 @dataclass(frozen=True, slots=True)
 class SentReply:
-    """The last request of a reply: its conversation, its tools, and what of it is not known any more."""
+    """The last request of a reply: its conversation and its tools. `gaps` are sentences on what is not known any
+    more."""
 
     conversation: Conversation
     tools: Sequence[Mapping[str, Any]]
     block: str
     rounds: int
-    """How often the model had asked for tools before."""
+    """How often the model had asked for tools before this request."""
     gaps: Sequence[str]
 
 
 def sent_reply(book: Book, chat: Chat, reply: Message, budget: Budget) -> SentReply:
-    """What the model was sent last for this reply of a chat."""
+    """The last request that was sent for a reply of a chat."""
     thread, preset = chat.thread, book.preset(chat.thread.preset)
     given = None
     if not thread.incognito:
         given = given_block(book, thread)
     remembered = given is not None
     erased = given is not None and (given.block is None or given.at > reply.at)
-    if given is None or erased:
-        block = ""
-    else:
+    block = ""
+    if given is not None and not erased:
         block = given.block or ""
     system = compose(
         preset, block=block, tier=thread.tier, mode=thread.mode, focus=thread.focus, memory=remembered,
@@ -65,27 +65,28 @@ def sent_reply(book: Book, chat: Chat, reply: Message, budget: Budget) -> SentRe
         raise NotFound("nothing was said before this reply", field="turn")
     stands = [one for one in in_view(then, thread.out_of_view) if one.turn <= spoken.turn]
     plan, summed_up = _plan_then(thread, stands, fixed_tokens_of(system, tools), budget)
+    gaps = []
     if erased:
-        gaps = [ERASED]
-    else:
-        gaps = []
+        gaps.append(ERASED)
     if summed_up:
-        gaps += [SUMMED_UP]
+        gaps.append(SUMMED_UP)
     if thread.out_of_view:
-        gaps += [OUT_OF_VIEW]
+        gaps.append(OUT_OF_VIEW)
     conversation, rounds = Conversation(system, plan.said, preset=preset), 0
     broken = next((one for one in chat.messages() if one.turn == reply.instead_of and one.broke_off), None)
     if broken is not None and reply.text.startswith(whole_words(broken).text):
         conversation = going_on(conversation, whole_words(broken))
         gaps.append(WENT_ON)
-    elif (asked := _rounds_of(reply)) is not None:
-        conversation = replace(conversation, said=(*conversation.said, asked))
-        rounds = asked.calls[-1].round + 1
+    else:
+        asked = _rounds_of(reply)
+        if asked is not None:
+            conversation = replace(conversation, said=(*conversation.said, asked))
+            rounds = asked.calls[-1].round + 1
     return SentReply(conversation, tools, block, rounds, gaps)
 
 
 def _rounds_of(reply: Message) -> PromptMessage | None:
-    """The part of a reply that was sent back to its model with the answers of its tools; none if it called none."""
+    """The part of a reply that was sent back to its model with the answers of its tools; None if it called no tool."""
     whole = to_said(reply)
     if whole is None or not whole.calls:
         return None
@@ -93,7 +94,8 @@ def _rounds_of(reply: Message) -> PromptMessage | None:
 
 
 def _plan_then(thread: Thread, stands: Sequence[Message], fixed: int, budget: Budget) -> tuple[SendPlan, bool]:
-    """What was sent of the turns: when they became too many is counted again. True if their summary is not known."""
+    """The plan of the messages that were sent, computed again turn by turn; and whether they began with a summary that
+    is not stored any more."""
     if thread.compressed is None:
         through, summary = 0, None
     else:

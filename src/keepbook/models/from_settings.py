@@ -13,14 +13,9 @@ def notebook_alone() -> Models:
 
 
 def models_under(known: Settings, outward: OutwardDoor) -> Models:
-    """The models that the settings name, asked by this way out."""
-    openai, anthropic = known.openai_key, known.anthropic_key
-    openai_key = None
-    if openai:
-        openai_key = openai.reveal()
-    anthropic_key = None
-    if anthropic:
-        anthropic_key = anthropic.reveal()
+    """The models that the settings name; `outward` connects to their addresses."""
+    openai_key = known.openai_key.reveal() if known.openai_key else None
+    anthropic_key = known.anthropic_key.reveal() if known.anthropic_key else None
     chosen = ModelSettings(
         model=known.model,
         cheap_model=known.cheap_model,

@@ -1,4 +1,5 @@
-"""The pencil lines of an open chat: without a model what is only offered, with a model what closing would keep."""
+"""The pencil lines of an open chat: what was offered and waits for an answer, and, with a model, what closing would
+keep."""
 
 from keepbook.book.book import Book
 from keepbook.book.chats.pencil import Pencil, pencil_key
@@ -45,7 +46,7 @@ def pencil_lines(opened: OpenBook, thread_id: str) -> list[Pencil]:
 
 
 def _turns_not_read(messages: list[Message], thread: Thread) -> frozenset[int | str]:
-    """Turns that closing would not read for lines."""
+    """The turns from which closing would make no memories."""
     return frozenset(one.turn for one in messages if one.turn <= thread.extracted_through or is_kept_at_once(one.parts))
 
 

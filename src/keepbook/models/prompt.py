@@ -2,8 +2,8 @@
 
     persona → memory rules → tier → memory block → mode → focus → trust rules
 
-All of it is fixed when a chat begins, so every turn of that chat sends the same bytes. What changes later (another page
-on the screen) is sent with the person's message as hidden context.
+All of it is fixed when a chat begins, so every turn of that chat sends the same bytes. What changes later, such as the
+page on the screen, is sent with the person's message as hidden context.
 """
 
 from collections.abc import Iterable
@@ -64,8 +64,8 @@ def compose(
     memory: bool = True,
     extensions: Iterable[Extension] = (),
 ) -> str:
-    """The system prompt of one chat. Without `memory` (the chat or its owner wants none) the block is left out.
-    `extensions` are those that are on: of others the prompt says nothing."""
+    """The system prompt of one chat. Without `memory`, because the chat or its owner wants none, the block is left out.
+    `extensions` are those that are on: rules of the preset for other extensions are left out."""
     parts = [preset.persona.strip()]
     if memory:
         rules = preset.rules_with({one.name for one in extensions})

@@ -1,8 +1,7 @@
-"""Turns that somebody else recorded in a chat, as a model sees them.
+"""Marks turns that another program recorded, in what a model is sent.
 
-A turn that an agent or a program recorded, whatever role it gave it, is marked in what a model is sent. While one
-stands there, or in a summary of what stood there, or a passage of one that recall brought, the model's tools act as an
-agent's and not as the person's.
+A turn that an agent or a program recorded is marked, whatever role it was given. While such a turn, a summary of one,
+or a passage of one that recall found is part of a request, the model's tools act as an agent's and not as the person's.
 """
 
 from collections.abc import Sequence
@@ -15,21 +14,19 @@ SPEAKING = ("user", "assistant")
 
 
 def recorders_in_view(messages: Sequence[Message], thread: Thread) -> tuple[str, ...]:
-    """Who recorded what a model is sent, each by name once: turns, those that a summary stands for, and passages."""
+    """The names of all programs that recorded something of what a model is sent: turns, summarised turns, passages."""
+    through = 0
     if thread.compressed is not None:
         through = thread.compressed_through
-    else:
-        through = 0
     told = [one for one in in_view(messages, thread.out_of_view) if one.role in SPEAKING]
-    summed_up = (one.recorded_by for one in told if one.turn <= through)  # it has their words, and none of a passage
+    summed_up = (one.recorded_by for one in told if one.turn <= through)  # a summary has no passages of other turns
     kept = [one for one in told if one.turn > through]
     sent = (name for one in kept for name in one.recorders)
     return tuple(dict.fromkeys(name for name in (*summed_up, *sent) if name is not None))
 
 
 def marked(message: Message) -> str:
-    """The text of a message as a model is sent it: what somebody else recorded, its hidden words with it, in a part of
-    its own."""
+    """The text of a message as it is sent. A recorded turn is put into a part of its own, with its hidden context."""
     if message.recorded_by is None:
         return message.text
     name = as_part_text(" ".join(message.recorded_by.split())).translate(_UNSAFE)
@@ -38,7 +35,7 @@ def marked(message: Message) -> str:
 
 
 def hidden_beside(message: Message) -> str | None:
-    """What is sent beside a message as hidden context; of what somebody else recorded it stands inside."""
+    """The hidden context that is sent with a message; None for a recorded turn, whose text has it inside."""
     if message.recorded_by is None:
         return message.hidden
     return None

@@ -1,8 +1,8 @@
 """The command line: `keepbook remember … recall … verify …`.
 
-`commands` work on one's book, `installation` on what is around it; `terminal` is what they share, `sheets` what people
-see. Whatever goes wrong ends here as one line on stderr that says what to do: exit code 1 when the book refuses, 2 when
-the command was written wrongly, never a traceback unless --verbose asks for it.
+`commands` has the commands for a book, `installation` those for the installation, `terminal` what they share, and
+`sheets` the layouts of answers. Every error is caught here and printed as one line on stderr that says what to do: exit
+code 1 if the book refuses, 2 if the command is wrong. There is no traceback unless --verbose asks for it.
 """
 
 import json
@@ -48,10 +48,10 @@ _PARTS = {
     "installation.invitations": ("people",),
     "installation.telegram": ("telegram",),
 }  # fmt: skip
-"""The modules of this door in the order of `--help`, with the commands of each: a line loads only what it names. Those
-of extensions come after them."""
+"""The modules with commands, in the order of `--help`, and the commands of each: only the module of the command is
+loaded. Modules of extensions come after them."""
 
-# What typer raises for a line it cannot read: it names only the leaves of that tree in public.
+# The base class of typer's errors for a wrong command line; only its subclasses are public.
 _Misuse: Any = typer.BadParameter.mro()[2]
 
 _NEXT = {
@@ -64,56 +64,50 @@ _NEXT = {
     "note": "; `keepbook notes list` shows what there is",
     "proposal": "; `keepbook proposals list` shows what waits",
 }
-"""Where to look when the book has no such thing; the engine does not know the commands of this door. An extension has
-its own in `NEXT` of a module with commands."""
+"""The command that lists what there is, by the field of a `NotFound`. It is added here because the book does not know
+the commands. An extension has its own in `NEXT` of a module with commands."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and answer its exit code."""
-    if argv is None:
-        args = list(sys.argv[1:])
-    else:
-        args = list(argv)
-    if "--" in args:
-        said = args[: args.index("--")]
-    else:
-        said = args
+    """Run one command and return its exit code."""
+    args = list(sys.argv[1:] if argv is None else argv)
+    options = args[: args.index("--")] if "--" in args else args
     if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal without the letter shows a mark in its place
-    report = _Report(as_json="--json" in said, verbose="--verbose" in said)
+        sys.stdout.reconfigure(errors="replace")  # a character that the terminal does not have is shown as a mark
+    report = _Report(as_json="--json" in options, verbose="--verbose" in options)
     try:
-        with _told_to_end():
+        with _exit_on_signal():
             code = _run(args, report)
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader (`| head`) has seen enough
-        _hush()
+    except BrokenPipeError:  # the reader has ended, as `| head` does
+        _discard_stdout()
         return 1
     return code
 
 
 @contextmanager
-def _told_to_end() -> Iterator[None]:
-    """A command that is told to end, or whose terminal goes, closes the book on its way out, as with Ctrl-C."""
+def _exit_on_signal() -> Iterator[None]:
+    """On SIGTERM and SIGHUP, exit as with Ctrl-C, so that the book is closed."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # a line run inside another program, which has the signals
+        yield  # only the main thread can handle signals; another program runs us in a thread
         return
 
     def end(number: int, _: object) -> None:
         sys.exit(128 + number)
 
     known = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    heard = [each for each in known if signal.getsignal(each) is signal.SIG_DFL]
-    for each in heard:
+    unhandled = [each for each in known if signal.getsignal(each) is signal.SIG_DFL]
+    for each in unhandled:
         signal.signal(each, end)
     try:
         yield
     finally:
-        for each in heard:
+        for each in unhandled:
             signal.signal(each, signal.SIG_DFL)
 
 
 def command_line(*parts: str) -> typer.Typer:
-    """These parts of the command line; all of them, where none is named: the core's and those of extensions."""
+    """The command line with these modules; without any named, with all of the core and of extensions."""
     app = typer.Typer(
         name="keepbook",
         help="The memory of an AI agent, kept like a ledger.",
@@ -132,7 +126,8 @@ def command_line(*parts: str) -> typer.Typer:
 
 
 def _refuse_twins(app: typer.Typer) -> None:
-    """An extension may register more than it says; the later of two commands would silently take the name."""
+    """Raise if two commands have one name: typer would silently take the later. An extension may register commands that
+    it does not declare."""
     names = [one.name for one in app.registered_commands] + [one.name for one in app.registered_groups]
     for name in names:
         if names.count(name) > 1:
@@ -157,7 +152,7 @@ def _tree(*parts: str, only: str | None = None) -> Any:
 def _needed_parts(args: list[str]) -> tuple[list[str], str | None]:
     """The part that the command on this line is in, and the command. `--help`, and a word that is none, need them all.
 
-    Extensions are looked at only where the core has no such command: it takes the settings to know them.
+    Extensions are searched only if the core has no such command, because that needs the settings.
     """
     word = command.first_word(args)
     for part, names in _PARTS.items():
@@ -168,7 +163,7 @@ def _needed_parts(args: list[str]) -> tuple[list[str], str | None]:
     except KeepbookError:
         if word is not None:
             raise
-        brought = _extension_parts(shipped().values())  # --help and --version answer whatever the settings say
+        brought = _extension_parts(shipped().values())  # --help and --version work with any settings
     for part, names in brought.items():
         if word in names:
             return [part], word
@@ -176,7 +171,7 @@ def _needed_parts(args: list[str]) -> tuple[list[str], str | None]:
 
 
 def _extension_parts(extensions: Iterable[Extension]) -> dict[str, tuple[str, ...]]:
-    """Their modules with commands, and the commands of each; none may bring one that is there already."""
+    """The modules of extensions that have commands, and the commands of each. Raises if a command exists already."""
     found: dict[str, tuple[str, ...]] = {}
     taken = {name for names in _PARTS.values() for name in names}
     for one in extensions:
@@ -193,7 +188,7 @@ def _extension_parts(extensions: Iterable[Extension]) -> dict[str, tuple[str, ..
 
 
 def _extensions_on() -> Sequence[Extension]:
-    # A line that names a command of the core does not need the settings for this.
+    # Loaded here, because a command of the core gets along without.
     from keepbook.settings import load_settings
 
     return find_extensions(load_settings().extensions)
@@ -204,7 +199,7 @@ def _where_to_look(field: str) -> str:
         return _NEXT[field]
     try:
         parts = _extension_parts(_extensions_on())
-    except KeepbookError:  # one error is being told
+    except KeepbookError:  # an error is being reported already
         return ""
     for part in parts:
         hints: Mapping[str, str] = getattr(load_part(part), "NEXT", {})
@@ -230,7 +225,7 @@ def _run(args: list[str], report: "_Report") -> int:
     except OSError as error:
         what = f"{error.strerror or error}{f' ({error.filename})' if error.filename else ''}"
         return report.say(1, "system", f"the system refuses: {what}; check the permissions, or name another place")
-    except Exception as error:  # noqa: BLE001  the last net: a person never sees a traceback unasked
+    except Exception as error:  # noqa: BLE001  a person must never see a traceback that they did not ask for
         return report.report_crash(error)
     if code == 130:  # Ctrl-C
         return report.say(130, "stopped", "stopped; a write that was under way was not kept")
@@ -240,7 +235,7 @@ def _run(args: list[str], report: "_Report") -> int:
 
 
 class _Report:
-    """Errors on stderr: one line for people, one object for programs."""
+    """Writes errors to stderr: one line for people, or with --json one object for programs."""
 
     def __init__(self, *, as_json: bool, verbose: bool) -> None:
         self.as_json = as_json
@@ -257,7 +252,7 @@ class _Report:
         return exit_code
 
     def report_refusal(self, error: KeepbookError, exit_code: int = 1) -> int:
-        # The engine is loaded in most cases by now; --help must not load it.
+        # Loaded here, because --help must not load it; a command that fails mostly has.
         from keepbook.book.ground.to_json import to_json
 
         details = to_json(error.details)
@@ -271,14 +266,11 @@ class _Report:
     def usage(self, error: Any) -> int:
         message = " ".join(str(error.format_message()).split()).rstrip(".")
         if error.__class__.__name__ == "NoArgsIsHelpError":
-            return 2  # the help is the answer, and has been written
+            return 2  # typer has printed the help
         if "unexpected extra argument" in message:
             message += "; put a text of several words in quotes"
         context = getattr(error, "ctx", None)
-        if context is None:
-            place = "keepbook"
-        else:
-            place = context.command_path
+        place = "keepbook" if context is None else context.command_path
         return self.say(2, "usage", f"{message}. See: {place} --help")
 
     def report_crash(self, error: Exception) -> int:
@@ -286,14 +278,11 @@ class _Report:
             advice = "PostgreSQL needs its driver; install it with: pip install 'keepbook[postgres]'"
             return self.say(1, "no_driver", advice)
         what = " ".join(f"{type(error).__name__}: {error}".split())
-        if self.verbose:
-            advice = ""
-        else:
-            advice = "; run it again with --verbose and report what that shows"
+        advice = "" if self.verbose else "; run it again with --verbose and report what that shows"
         return self.say(1, "internal", f"this should not happen: {what[:300]}{advice}")
 
 
-def _hush() -> None:
-    """Python flushes stdout once more on its way out; let that go nowhere."""
-    with suppress(OSError, ValueError):  # where stdout is no real file there is nothing to hush
+def _discard_stdout() -> None:
+    """Redirect stdout to nowhere, because Python flushes it once more when it ends, which would raise again."""
+    with suppress(OSError, ValueError):  # if stdout is no real file, there is nothing to redirect
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,5 +1,5 @@
-"""What sweeps do for agents: runs whose hour has come, runs that were lost, decisions followed on the bars, forecasts
-answered, and both again where bars came in late."""
+"""The due work of agents: begin scheduled runs, let lost runs fail, follow decisions on the bars, answer forecasts by
+their rules, and resolve both anew after late bars."""
 
 from collections.abc import Callable
 from typing import Any
@@ -48,7 +48,8 @@ WORDS = {
 
 
 def queue(kb: Any, book: Book, item: Due) -> str | None:
-    """Begin a run that is due, in one transaction with what is due next: of two sweeps only one finds it."""
+    """Begin a run that is due. The same transaction sets when the next one is due, so of two sweeps only one begins
+    it."""
     if item.work == RUN_AGAIN:
         return _queue_retry(kb, book, item)
     return _queue_scheduled(book, item)
@@ -60,18 +61,18 @@ def _queue_scheduled(book: Book, item: Due) -> str | None:
         at = due.reminded_at(tx, RUN, item.id)
         if at is None or at > now:
             return None
-        if not arming.is_armed(tx, item.id):  # imported, and nobody here has said that it may
+        if not arming.is_armed(tx, item.id):  # it came in by an import, and nobody has armed it here
             return None
         if agents.schedule_next_run(tx, item.id) is None:
             return None
         agent = agents.get_agent(tx, item.id)
         if awaits_retry(tx, agent.id, "scheduled", agent.default_prompt):
-            return None  # it has failed once for want of a model, and is made up for when there is one
+            return None  # the same run has failed because there was no model, and will be tried again
         return runs.queue(tx, now, book.agents.cards, agent.id, "scheduled", prompt=agent.default_prompt).id
 
 
 def _queue_retry(kb: Any, book: Book, item: Due) -> str | None:
-    """Begin the run that makes up for a failed one, once somebody can do it."""
+    """Try a failed run again, if there is a model now and the run is still wanted."""
     with book.writing() as (tx, _):
         now = stamp(tx.clock())
         at = due.reminded_at(tx, RUN_AGAIN, item.id)
@@ -92,7 +93,8 @@ def _queue_retry(kb: Any, book: Book, item: Due) -> str | None:
 
 
 def _is_still_wanted(tx: Tx, failed: Run) -> bool:
-    """Whether its agent is there and may run, and nobody has run the same since."""
+    """Whether the agent of a failed run still exists and may run, and no run with the same prompt has succeeded
+    since."""
     try:
         agent = agents.get_agent(tx, failed.agent_id)
     except NotFound:
@@ -114,16 +116,14 @@ async def perform(kb: Any, book: Book, id: str) -> str:
 
 
 def after_sweep(database: Database, open_book: Callable[[str], Book], swept: SweepResult) -> None:
-    """Where bars came in: the decisions of everybody that they touch. What fails stays to be done."""
+    """Resolve anew the decisions of all owners that are touched by bars which came in late. If a book fails, all of it
+    is done again by the next sweep."""
     prices = offered("bars")
     if prices is None:
         return
     with database.unscoped() as conn:
         through, spans = prices.unsettled_spans(conn)
-        if spans:
-            everyone = owners.everyone(conn)
-        else:
-            everyone = []
+        everyone = owners.everyone(conn) if spans else []
     if not through:
         return
     failed = len(swept.failed)
@@ -132,7 +132,7 @@ def after_sweep(database: Database, open_book: Callable[[str], Book], swept: Swe
         try:
             with book.writing() as (tx, _):
                 changed = forecasts.resolve_all_anew(tx, book.agents.cards, spans)
-        except Exception as error:  # noqa: BLE001  the others have done nothing to wait for it
+        except Exception as error:  # noqa: BLE001  whatever it is, it must not stop the work of other owners
             swept.failed_at(Due(owner, FOLD_AGAIN, "bars", ""), error)
         else:
             if changed:

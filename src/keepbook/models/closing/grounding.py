@@ -1,7 +1,8 @@
-"""Whether a model's candidate is said in the turns it cites: its names, its numbers, and most of its words.
+"""Checks whether a model's candidate is said in the turns it cites: its names, its numbers, and most of its words.
 
-Compared by stem; number words equal digits; days derived from a turn's time count. An assistant's turn counts where the
-cited turn agrees to it. Where line and turn are in different languages, names and numbers decide.
+Words are compared by stem; number words equal digits; dates that can be derived from a turn's time count. An
+assistant's turn counts too if the cited turn agrees to it. If line and turn are in different languages, only names and
+numbers are compared.
 """
 
 import re
@@ -14,7 +15,7 @@ from keepbook.models.model import Candidate, ClosingChat, DialogueTurn
 from keepbook.patterns import regex
 
 MOST = 0.5
-"""The share of a line's content words that the turns must have."""
+"""The share of a line's content words that the turns must have, at least."""
 _AGREES = regex(
     r"\W*(?:yes|yeah|yep|yup|sure|ok(?:ay)?|right|correct|exactly|please do|do that|sounds good|perfect|agreed|fine|ja|"
     r"sí|oui|si|是|对|好|ใช่)\b",
@@ -29,7 +30,7 @@ _OURS = frozenset(
     )
     for word in words.split()
 )
-"""Words that a line about somebody is made of; they need not have been said."""
+"""Words with which a model words a line about a person; they need not have been said."""
 _CALENDAR = (
     *("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november"),
     *("december", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
@@ -63,15 +64,9 @@ def _evidence(turns: Sequence[DialogueTurn], cited: set[str]) -> list[DialogueTu
     for at, turn in enumerate(turns):
         if turn.role != "user" or str(turn.id) not in cited:
             continue
-        before = None
-        if at:
-            before = turns[at - 1]
-        if (
-            before is not None
-            and before.role == "assistant"
-            and (_AGREES.match(turn.text) or len(turn.text.split()) < 4)
-        ):
-            found.append(before)
+        agrees = bool(_AGREES.match(turn.text)) or len(turn.text.split()) < 4
+        if at and agrees and turns[at - 1].role == "assistant":
+            found.append(turns[at - 1])
         found.append(turn)
     return found
 
@@ -83,7 +78,7 @@ def _numbers_said(content: str, text: str, said: Sequence[DialogueTurn]) -> bool
 
 
 def _days(turn: DialogueTurn) -> set[str]:
-    """Numbers of dates that words like "yesterday" or "next month" may have meant when the turn was said."""
+    """The years, months and days of dates around a turn, which words like "yesterday" or "next month" may mean."""
     assert turn.at is not None
     said = turn.at.toordinal()
     around = map(date.fromordinal, range(max(1, said - 400), min(date.max.toordinal(), said + 400) + 1))

@@ -1,7 +1,7 @@
-"""The memories of the book in the form that every reader of a chat gets.
+"""Selects the memories with which the reader of a chat compares what it finds.
 
-Of a large book these are the lines that share most words with what the person says in the chat: reading a chat costs
-what the chat asks for, not what the book holds.
+In a large book these are the lines that share most words with what the person says in the chat, so that the cost of
+reading a chat does not depend on the size of the book.
 """
 
 from collections.abc import Collection, Sequence
@@ -15,26 +15,26 @@ from keepbook.storage.database import Tx
 
 
 def known_memories(tx: Tx, turns: Sequence[DialogueTurn], shown: Collection[str] = ()) -> tuple[KnownMemory, ...]:
-    """The active memories that an extractor of these turns compares with, oldest first; those of the ids `shown` are
-    among them."""
+    """The active memories for the extractor of these turns, oldest first; always with those whose ids are in
+    `shown`."""
     about = lines_about(tx, (turn.text for turn in turns if turn.role == "user"))
     only = None
     if about is not None:
         only = about.union(shown)
     return tuple(
         KnownMemory(
-            row.id,
-            row.category,
-            row.subject,
-            row.content,
-            row.source,
-            row.score,
-            is_protected(row.source, row),
-            row.valid_from,
-            bool(row.quoted),
-            row.thread_id,
-            frozenset(map(str, stored_json.load_json(row.turn_ids))),
-            row.recorded_at,
+            id=row.id,
+            category=row.category,
+            subject=row.subject,
+            content=row.content,
+            source=row.source,
+            score=row.score,
+            protected=is_protected(row.source, row),
+            since=row.valid_from,
+            quoted=bool(row.quoted),
+            thread_id=row.thread_id,
+            turn_ids=frozenset(map(str, stored_json.load_json(row.turn_ids))),
+            recorded_at=row.recorded_at,
         )
         for row in listing.current_memories(tx, only)
     )

@@ -8,11 +8,11 @@ _FAINT = {
     "user", "they", "them", "is", "has", "ha", "want", "use", "also", "still", "year", "month", "day", "week",
     "about", "one", "two", "new", "now", "get", "make",
 }  # fmt: skip
-"""Words that say too little to tell what a line is about."""
+"""Words that do not show what a line is about."""
 
 
 def asks_to_forget(text: str) -> bool:
-    """Whether a turn asks in so many words that something is forgotten or not kept."""
+    """Whether a turn asks explicitly to forget something, or not to keep it."""
     return any(order.act in ("withdraw", "never") for order in explicit_orders(text, sentences(text)))
 
 

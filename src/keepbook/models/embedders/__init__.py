@@ -1,9 +1,9 @@
 """Embedders turn a text into a vector: `find_bundled`, `local` or `remote`, as the settings choose.
 
-`embedder = "auto"` is the best that is installed and needs no network: the one that `keepbook embedder install` has put
-in place, else the one that came with the package. `"none"` is words alone, `onnx:DIR` a sentence model in a folder
-(`model.onnx`, `tokenizer.json`), `openai:MODEL` any endpoint with OpenAI's API for embeddings. Nothing is loaded before
-the first text.
+`embedder = "auto"` takes the best one that is installed and needs no network: the one that `keepbook embedder install`
+has installed, else the one that came with a package. `"none"` means recall by words alone, `onnx:DIR` a sentence model
+in a folder (`model.onnx`, `tokenizer.json`), `openai:MODEL` any endpoint with OpenAI's API for embeddings. A model is
+loaded with the first text.
 """
 
 from pathlib import Path
@@ -29,7 +29,7 @@ def place_of_embedder(embedder: Embedder) -> str:
 def choose_embedder(
     name: str, *, base_url: str | None = None, key: str | None = None, outward: "OutwardDoor | None" = None
 ) -> Embedder | None:
-    """The embedder of that name, or None. `outward` is the way to a `base_url`."""
+    """The embedder of that name; None for `none`, or if nothing is installed. `outward` connects to a `base_url`."""
     kind, _, rest = name.partition(":")
     if name == "none":
         return None
@@ -38,7 +38,7 @@ def choose_embedder(
     if kind == "onnx" and rest:
         return OnnxEmbedder.in_folder(Path(rest).expanduser())
     if kind == "openai" and rest:
-        # What goes over the network, and few have it.
+        # Loaded for this setting alone: few have it.
         from keepbook.models.embedders.remote import RemoteEmbedder
 
         if base_url:

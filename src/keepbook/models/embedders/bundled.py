@@ -1,4 +1,4 @@
-"""The sentence model that comes with `keepbook[embed]`: the unchanged base, the mean of its last layer."""
+"""The embedder that comes with `keepbook[embed]`: takes the mean of the last layer of the unchanged base model."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,7 +26,7 @@ class BundledEmbedder:
         return self._model.base.weights
 
     def embed(self, texts: Sequence[str], within: float | None = None) -> "Floats":
-        """`within` is ignored: it is for embedders that wait for a server."""
+        """A vector for each text. `within`, a time limit, is ignored: it is for embedders that ask a server."""
         import numpy as np  # loaded with the first text, like the model
 
         encode, tokenizer = self._encoder.get()

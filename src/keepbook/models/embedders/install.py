@@ -1,8 +1,8 @@
-"""Installs an embedder: files are fetched or copied, checked by checksum, and put in place in one step.
+"""Installs an embedder: fetches or copies its files, checks them, and puts them in place in one step.
 
-One model is installed at a time, in Keepbook's own folder, and `auto` prefers it to any that came with a package. The
-installed files are listed there with their checksums, so that what is loaded later is what was checked now. A download
-is asked for by name, comes from a hub that can be named, and is refused unless it is the known file.
+One model is installed at a time, in Keepbook's own folder, and `auto` prefers it to one that came with a package. The
+checksums of the installed files are stored with them, so that what is loaded later is what was checked now. A known
+model is downloaded by its name, from a hub that can be chosen, and refused if it is not the known file.
 """
 
 import hashlib
@@ -54,7 +54,7 @@ KNOWN = {
 USUAL = "minilm-l6"
 
 DownloadProgress = Callable[[int, int], None]
-"""How many bytes are there, of how many."""
+"""Is called with how many bytes have come, and how many there are in all."""
 
 
 def place() -> Path:
@@ -105,7 +105,7 @@ def _copy(folder: Path, draft: Path) -> None:
 
 
 def _try(model: OnnxEmbedder) -> None:
-    """What is in place must be able to embed."""
+    """Raise if a model cannot embed a sentence."""
     try:
         row = model.ask("The quick brown fox jumps over the lazy dog.")
         fine = row.ndim == 1 and abs(float((row * row).sum()) - 1) < 0.01
@@ -118,7 +118,7 @@ def _try(model: OnnxEmbedder) -> None:
 
 
 def _download(model: KnownModel, hub: str, draft: Path, progress: DownloadProgress | None) -> None:
-    # Here and below: every command asks what is installed, and next to none fetches it.
+    # Loaded here, and in `_fetch`: every command imports this module, and hardly any downloads.
     from http.client import HTTPException
     from urllib.error import HTTPError
 
@@ -130,7 +130,7 @@ def _download(model: KnownModel, hub: str, draft: Path, progress: DownloadProgre
             _fetch(f"{hub.rstrip('/')}/{remote.path}", remote, draft / name, before, total, progress)
         except (OSError, HTTPException) as error:
             if isinstance(error, HTTPError):
-                error.close()  # it holds the connection
+                error.close()  # else the connection stays open
             raise KeepbookError(
                 f"{hub} did not give the model ({getattr(error, 'reason', error)}); where there is no network: "
                 "pip install 'keepbook[embed]', or name "
@@ -149,7 +149,7 @@ def _fetch(url: str, remote: Remote, path: Path, before: int, total: int, progre
         while piece := answer.read(PIECE):
             size += len(piece)
             if size > remote.size:
-                break  # not the file, and perhaps without an end
+                break  # it is not the known file, and may have no end
             seen.update(piece)
             file.write(piece)
             if progress is not None:

@@ -1,7 +1,8 @@
 """A sentence model in a folder on this machine: ONNX weights, no torch, no network.
 
 What `keepbook embedder install` has installed is checked by checksum each time it is loaded; a folder of your own is
-trusted. The checksum of the weights names the space, so that other weights in the same folder are another space.
+trusted. The space of the vectors is named after the checksum of the weights, because vectors of different weights
+cannot be compared.
 """
 
 import os
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
 
 WEIGHTS_FILE, WORDS_FILE = "model.onnx", "tokenizer.json"
 LONGEST = 256
-"""Tokens of a text that are read: what these models were trained on."""
+"""How many tokens of a text are read. These models were trained with so many."""
 TOGETHER = 16
+"""How many texts are embedded together."""
 
 
 class OnnxEmbedder:
@@ -50,20 +52,22 @@ class OnnxEmbedder:
         return f"onnx-{(self._sums[0] if self._sums else sha256_of(self.weights))[:16]}"
 
     def embed(self, texts: Sequence[str], within: float | None = None) -> "Floats":
-        """`within` is ignored: it is for embedders that wait for a server."""
+        """A vector for each text. `within`, a time limit, is ignored: it is for embedders that ask a server."""
         import numpy as np  # loaded with the first text, like the model
 
         session, tokenizer = self._model.get()
         coded = [found.ids for found in tokenizer.encode_batch(list(texts))]
         rows: list[Any] = [None] * len(coded)
-        order = sorted(range(len(coded)), key=lambda at: len(coded[at]))  # texts of a length together: less padding
+        order = sorted(range(len(coded)), key=lambda at: len(coded[at]))  # similar lengths together: less padding
         wanted = {given.name for given in session.get_inputs()}
         for start in range(0, len(order), TOGETHER):
             batch = order[start : start + TOGETHER]
             ids = np.zeros((len(batch), max(len(coded[at]) for at in batch)), dtype=np.int64)
             mask = np.zeros_like(ids)
             for row, at in enumerate(batch):
-                ids[row, : len(coded[at])], mask[row, : len(coded[at])] = coded[at], 1
+                length = len(coded[at])
+                ids[row, :length] = coded[at]
+                mask[row, :length] = 1
             given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
             out = session.run(None, {name: value for name, value in given.items() if name in wanted})[0]
             if out.ndim == 3:
@@ -88,12 +92,12 @@ class OnnxEmbedder:
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = min(2, os.cpu_count() or 1)
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # waiting costs others nothing
-        options.log_severity_level = 4  # what it has to say comes as an exception
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # a waiting thread uses no CPU
+        options.log_severity_level = 4  # errors are raised; nothing else is worth a line
         try:
             session = onnxruntime.InferenceSession(str(self.weights), options, providers=["CPUExecutionProvider"])
             tokenizer = Tokenizer.from_file(str(self.words))
-        except Exception as error:  # both raise what they like
+        except Exception as error:  # both libraries raise errors of any type
             raise ModelFailed(f"{self.weights.parent} holds no model that can be read", code="weights") from error
         tokenizer.enable_truncation(LONGEST)
         tokenizer.no_padding()
@@ -101,5 +105,7 @@ class OnnxEmbedder:
 
 
 def check_needed() -> None:
-    if lacking := missing_packages():
+    """Raise if packages are missing that run a model."""
+    lacking = missing_packages()
+    if lacking:
         raise Invalid(f"onnx needs {', '.join(lacking)}; pip install 'keepbook[embed]'", field="embedder")

@@ -1,7 +1,8 @@
 """An embedding endpoint with OpenAI's API: OpenAI's own, or one of the many that are compatible.
 
-A question waits a second at most, all in all, whatever the endpoint does; recall then answers by words alone and says
-so, and for a few seconds no further question waits for it. Filling the backlog may take longer.
+Embedding a question may take a second at most, whatever the endpoint does. If it takes longer or fails, recall answers
+by words alone and says so, and for a few seconds the endpoint is not asked again. Embedding stored memories may take
+longer.
 """
 
 import json
@@ -23,11 +24,12 @@ if TYPE_CHECKING:
 ANSWER_WITHIN = 1.0
 FILL_WITHIN = 60.0
 LEFT_ALONE = 5.0
-"""So long an endpoint that failed a question is not asked again."""
+"""For so many seconds after a failure, no question is sent to the endpoint."""
 
 
 class RemoteEmbedder:
-    """Embeds over HTTP. The space is the model's name: any server of that name is taken to serve the same model."""
+    """Embeds over HTTP. The space is named after the model: servers with a model of the same name are taken to serve
+    the same model."""
 
     floor: float = 0.3
 
@@ -38,7 +40,7 @@ class RemoteEmbedder:
         self._model, self._key = model, key
         self.url: str = base_url.rstrip("/") + "/embeddings"
         if outward is None:
-            from keepbook.models.outward import OutwardDoor  # few have an endpoint: who has none does not load it
+            from keepbook.models.outward import OutwardDoor  # loaded for an endpoint alone: few have one
 
             outward = OutwardDoor()
         self._outward = outward
@@ -53,7 +55,7 @@ class RemoteEmbedder:
         return self._embed_unless_failing([text], ANSWER_WITHIN)[0]  # type: ignore[no-any-return]
 
     def _embed_unless_failing(self, texts: list[str], seconds: float) -> "Floats":
-        """Not asked at all shortly after a failure: somebody waits for the answer."""
+        """Embed, but raise at once if the endpoint has just failed, because a person waits for the answer."""
         if time.monotonic() < self._alone_until:
             raise ModelFailed("the embedder has just failed", code="embedder")
         try:
@@ -63,8 +65,8 @@ class RemoteEmbedder:
             raise
 
     def _embed_within(self, texts: list[str], seconds: float) -> "Floats":
-        """In a thread of its own, since a socket's timeout starts anew with every byte that trickles in; a thread that
-        nobody waits for at the end either."""
+        """Embed within a total time. In a thread, because the timeout of a socket begins anew with every byte that
+        comes; a daemon thread, because a process must not wait for it when it ends."""
         answered: SimpleQueue[Floats | ModelFailed] = SimpleQueue()
 
         def fetch() -> None:
@@ -87,7 +89,9 @@ class RemoteEmbedder:
 
         if not texts:
             return np.zeros((0, 1), dtype=np.float32)
-        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self._key}"} if self._key else {})
+        headers = {"Content-Type": "application/json"}
+        if self._key:
+            headers["Authorization"] = f"Bearer {self._key}"
         body = json.dumps({"model": self._model, "input": texts, "encoding_format": "float"}).encode()
         request = urllib.request.Request(self.url, body, headers)  # noqa: S310 an http address, checked
         try:
@@ -95,7 +99,7 @@ class RemoteEmbedder:
                 data = json.load(answer)["data"]
             rows = np.asarray([item["embedding"] for item in sorted(data, key=lambda item: item["index"])], np.float32)
         except HTTPError as error:
-            error.close()  # it holds the connection
+            error.close()  # else the connection stays open
             raise ModelFailed(f"the embedder did not answer (HTTP {error.code})", code="embedder") from error
         except (OSError, ValueError, KeyError, TypeError, HTTPException) as error:
             raise ModelFailed(f"the embedder did not answer ({type(error).__name__})", code="embedder") from error

@@ -1,8 +1,8 @@
-"""Runs the base: tokens in, a vector for each out.
+"""Runs the base model, which computes a vector for each token.
 
-The graphs (`training/graph.py`) have no weights in them. The embedder opens the plain graph and the reader the one with
-adapters, both with the integer weights of the base and with weights of their own. Computing in integers takes less time
-than floats, half as long on some processors, and a fraction of their memory.
+The graphs (`training/graph.py`) contain no weights. The embedder uses the plain graph and the reader the one with
+adapters, both with the integer weights of the base and with float weights of their own. Integers need a fraction of the
+memory of floats and less time, on some processors half of it.
 """
 
 import hashlib
@@ -32,19 +32,20 @@ SHA256 = {
 
 @cache
 def open_minilm(base: Base) -> "MiniLM":
-    """The base, one for a process: it is immutable, and its weights are large."""
+    """The base model; only one in a process, because its weights are large and never change."""
     return MiniLM(base)
 
 
 class MiniLM:
-    """The files of a base, opened with the first text, so that a program that never reads does not pay for them."""
+    """The files of a base model. They are opened with the first text, so a program that reads none does not load
+    them."""
 
     def __init__(self, base: Base) -> None:
         self.base = base
         self._weights = OncePerProcess(self._read_weights)
 
     def encoder(self, learned: "Arrays | None" = None) -> "Encoder":
-        """The base with the `learned` weights added; unchanged without them."""
+        """An encoder of the base model; with `learned` weights, those are added to the base."""
         parts, numbers = self._weights.get()
         return Encoder(_graph(learned is not None), numbers | thin(parts, learned))
 
@@ -72,9 +73,9 @@ class Encoder:
         import onnxruntime  # type: ignore[import-untyped,unused-ignore]  # with the first text, like numpy
 
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1  # texts are short: a second core would be waited for longer than it works
-        options.log_severity_level = 4  # what it has to say comes as an exception
-        options.enable_mem_pattern = False  # texts differ in length: it would keep a plan, and room, for each
+        options.intra_op_num_threads = 1  # texts are short: waiting for a second core would take longer
+        options.log_severity_level = 4  # errors are raised; nothing else is worth a line
+        options.enable_mem_pattern = False  # it would keep a plan, with memory, for each length of text
         self._held = {name: onnxruntime.OrtValue.ortvalue_from_numpy(array) for name, array in tensors.items()}
         options.add_external_initializers(list(self._held), list(self._held.values()))
         self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])

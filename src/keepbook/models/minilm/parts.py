@@ -1,7 +1,7 @@
-"""Reads the base's weights out of the ONNX file that a package brings.
+"""Reads the base's weights from the ONNX file of an installed package.
 
-The file holds every matrix as int8 with a scale per column. Its graph is not used: the tensors are read out of the file
-by their names with a few lines of protobuf, and passed to our own graph. So nothing of the base is shipped twice.
+The file has every matrix as int8 with a scale for each column. Its graph is not used: the tensors are read by name with
+a few lines of protobuf, and passed to our own graph. So our package need not ship the weights again.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _GRAPH, _INITIALIZER, _DIMS, _TYPE, _NAME, _RAW = 7, 5, 1, 2, 8, 9
 
 
 def tensors(file: bytes) -> "Arrays":
-    """Every tensor of an ONNX file that has its numbers as raw data, by name."""
+    """The tensors of an ONNX file by name; those that are not stored as raw data are left out."""
     import numpy as np  # with the first reading, like the model
 
     graph = next(value for number, value in _fields(memoryview(file)) if number == _GRAPH)
@@ -33,7 +33,7 @@ def tensors(file: bytes) -> "Arrays":
 
 
 class BaseWeights:
-    """The base's weights by the names of its layers. Matrices (in × out) become floats only as they are asked for."""
+    """The base's weights by layer. Matrices (in × out) are converted to floats when they are asked for."""
 
     def __init__(self, file: bytes) -> None:
         self._held = {name.removeprefix("inner."): array for name, array in tensors(file).items()}
@@ -82,7 +82,8 @@ def _tensor(data: memoryview, np: Any) -> "tuple[str, Any]":
 
 
 def _fields(data: memoryview) -> Iterator[tuple[int, Any]]:
-    """The fields of a protobuf message: numbers as they are, everything else as a view of its bytes."""
+    """The fields of a protobuf message: the number of the field, and its value. A varint is an int, everything else a
+    view of its bytes."""
     at = 0
     while at < len(data):
         key, at = _varint(data, at)
@@ -91,7 +92,10 @@ def _fields(data: memoryview) -> Iterator[tuple[int, Any]]:
             value: Any
             value, at = _varint(data, at)
         else:
-            size, at = _varint(data, at) if wire == 2 else ({1: 8, 5: 4}[wire], at)
+            if wire == 2:
+                size, at = _varint(data, at)
+            else:
+                size = {1: 8, 5: 4}[wire]
             value, at = data[at : at + size], at + size
         yield key >> 3, value
 

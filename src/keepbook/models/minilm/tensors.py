@@ -1,11 +1,11 @@
-"""The tensors of the graph: what every caller computes with (`all_tensors`), and what makes it theirs (`thin`).
+"""Makes the tensors of the graphs: those that embedder and reader share (`all_tensors`), and each one's own (`thin`).
 
-A matrix is whole numbers (those of the base, unchanged, with a scale per column) and a thin product of floats beside
-them. The rows of words that go in are rounded to whole numbers as well, each by its own largest value. A few places of
-the stream between the layers (`ASIDE`) are many times larger than the others and would leave nothing of them: they are
-taken out of the whole numbers and go through the thin product. What the reader has learned is a thin product too
-(adapters), so that both use the same whole numbers. The three matrices that attention asks, answers and speaks with
-lie side by side, since they are always multiplied with the same words.
+A matrix consists of integers (those of the base, unchanged, with a scale per column) and, added to them, a product of
+two thin float matrices. The rows that are multiplied with it are rounded to integers as well, each by its own largest
+value. A few places of the stream between the layers (`ASIDE`) are many times larger than the others, which would all be
+rounded to zero: these places are left out of the integers and go through the thin product. The adapters of the reader
+are a thin product too, so that embedder and reader use the same integers. The query, key and value matrices of
+attention are put side by side, because they are always multiplied with the same rows.
 """
 
 from typing import TYPE_CHECKING
@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from keepbook.models.minilm.parts import Array, Arrays, BaseWeights
 
 ASIDE = (63, 99, 157, 223, 267, 303, 338, 347)
-"""The large places of the stream, counted on the training chats: with them the result is .06 off, without .025."""
+"""The large places of the stream, found on the training chats. The result is off by .025 if they are left out of the
+integers, and by .06 if not."""
 LOWEST = 0.17
-"""No value of GELU is below -LOWEST. It is added before rounding, so that no whole number is left unused, and what that
-adds to the product is taken from the bias."""
+"""No value of GELU is below -LOWEST. It is added before rounding, so that all integers are used, and what that adds to
+the product is subtracted from the bias."""
 MIDDLE = 128
-"""Where zero lies in a byte."""
+"""The byte that stands for zero."""
 _PLACES, _WORDS = 512, 30522
 PRODUCTS: dict[str, tuple[int, tuple[str, ...]]] = {
     "seen": (WIDTH, MATRICES[:3]),
@@ -29,17 +30,22 @@ PRODUCTS: dict[str, tuple[int, tuple[str, ...]]] = {
     "inner": (WIDTH, MATRICES[4:5]),
     "outer": (INNER, MATRICES[5:6]),
 }
-"""The four products of a layer: how wide the rows are that go in, and the base's matrices side by side."""
+"""The four products of a layer: the width of the rows that go in, and the base's matrices, which are side by side."""
 STREAM = ("seen", "inner")
-"""Those that are given the stream between the layers."""
+"""The products whose rows are the stream between the layers."""
 RANK = 16
-"""Of an adapter."""
+"""The rank of an adapter."""
 _NORMS = {"norm1": "attention.output.LayerNorm", "norm2": "output.LayerNorm"}
 
 
 def rank(name: str, adapted: bool) -> int:
-    """The rank of the product beside a matrix; 0 means that there is none."""
-    return (RANK * len(PRODUCTS[name][1]) if adapted else 0) + (len(ASIDE) if name in STREAM else 0)
+    """The rank of the thin product that is added to a matrix; 0 if there is none."""
+    found = 0
+    if adapted:
+        found += RANK * len(PRODUCTS[name][1])
+    if name in STREAM:
+        found += len(ASIDE)
+    return found
 
 
 def shapes(adapted: bool) -> dict[str, tuple[str, tuple[int, ...]]]:
@@ -54,7 +60,8 @@ def shapes(adapted: bool) -> dict[str, tuple[str, tuple[int, ...]]]:
             at, wide = f"{layer}.{name}", INNER if name == "inner" else WIDTH * len(matrices)
             found[f"{at}.q"], found[f"{at}.scale"] = ("u1", (width, wide)), ("f4", (wide,))
             found[f"{at}.bias"] = ("f4", (wide,))
-            if thick := rank(name, adapted):
+            thick = rank(name, adapted)
+            if thick:
                 found[f"{at}.down"], found[f"{at}.up"] = ("f4", (width, thick)), ("f4", (thick, wide))
         norms += [f"{layer}.{name}" for name in _NORMS]
     for name in norms:
@@ -100,7 +107,7 @@ def thin(base: "BaseWeights", learned: "Arrays | None" = None) -> "Arrays":
 
 
 def _quantised_product(base: "BaseWeights", layer: int, name: str) -> "tuple[Array, Array]":
-    """A product's matrices side by side: whole numbers, and a scale for each column."""
+    """A product's matrices side by side: integers, and a scale for each column."""
     import numpy as np  # with the first text, like the model
 
     numbers, scales = zip(*(base.whole(f"{layer}.{matrix}") for matrix in PRODUCTS[name][1]), strict=True)
@@ -113,7 +120,7 @@ def _sums(base: "BaseWeights", layer: int) -> "Array":
 
 
 def _thin(base: "BaseWeights", layer: int, name: str, learned: "Arrays | None") -> "Arrays":
-    """The two factors of the product beside the whole numbers: adapters, and what was put aside."""
+    """The two factors of the thin product: the adapters, and the places that were left out of the integers."""
     import numpy as np  # with the first text, like the model
 
     numbers, scale = _quantised_product(base, layer, name)

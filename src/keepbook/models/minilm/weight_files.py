@@ -1,6 +1,7 @@
-"""The base's files, which two packages bring.
+"""Finds the base model's files, which are part of two packages.
 
-They are a stranger's upload of a known model (MiniLM-L6, int8), so they are accepted only by size and checksum.
+These packages are a stranger's upload of a known model (MiniLM-L6, int8), so the files are accepted only with the known
+size and checksum.
 """
 
 import hashlib
@@ -48,7 +49,7 @@ class Base(NamedTuple):
 
 
 def find_base() -> Base | None:
-    """The base, if it and what runs it are installed."""
+    """The base model, if it is installed, and the packages that run it too."""
     weights, words = WEIGHTS.path(), WORDS.path()
     if weights and words and not missing_packages():
         return Base(weights, words)
@@ -56,7 +57,7 @@ def find_base() -> Base | None:
 
 
 def missing_packages() -> list[str]:
-    """The packages that are missing to run any model of this kind."""
+    """The packages that are needed to run such a model and are missing."""
     return [name for name in NEEDED if importlib.util.find_spec(name) is None]
 
 

@@ -1,4 +1,4 @@
-"""The offline model: every method of a model, made of rules. Always there, costs nothing, needs no key and no
+"""The offline model: implements `Model` with rules. It is always there, costs nothing, and needs no key and no
 network."""
 
 import asyncio
@@ -33,14 +33,15 @@ class OfflineModel:
         return f"<model {self.name}>"
 
     def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[ReplyEvent]:
-        """Answer the last message, calling tools on the way. A form is not filled in: what stands in one is judged."""
+        """Answer the last message, calling tools on the way. Raises if a form is to be filled in: that takes
+        judgement."""
         if conversation.form is not None:
             raise ModelFailed("the notebook fills in no form; that takes a model", cause="no_model")
         return compose.notebook_reply(conversation, tools)
 
     async def extract(self, reading: ClosingChat) -> Extraction:
         """Read a closing chat by rules."""
-        # Rules take their time over a long chat; other chats go on meanwhile.
+        # In a thread, because rules take a while for a long chat, and other chats must go on.
         return await asyncio.to_thread(_extract, reading)
 
     async def summarise(self, previous: str | None, turns: Sequence[DialogueTurn]) -> tuple[str, Usage]:

@@ -12,10 +12,10 @@ from keepbook.settings import ollama_host
 ProviderKind = Literal["openai", "anthropic"]
 PROVIDERS = {"openai": "OpenAI", "anthropic": "Anthropic"}
 PORTS = (("Ollama", 11434), ("LM Studio", 1234), ("llama.cpp", 8080))
-"""The model servers of one's own machine, each known by where it listens."""
+"""Programs that serve models on the person's own machine, recognised by their usual port."""
 HERE = "this machine"
 OLLAMA, OLLAMA_PORT = PORTS[0]
-EVERYWHERE = ("0.0.0.0", "::", "")  # where a server listens, said as where to reach it  # noqa: S104
+EVERYWHERE = ("0.0.0.0", "::", "")  # addresses to listen on; a client uses 127.0.0.1 instead  # noqa: S104
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +40,17 @@ class Address:
 
     @property
     def server(self) -> str:
-        """Who serves it: a provider, a program of this machine by its port, else the machine's name."""
+        """The name of its server: a provider, a program of this machine (recognised by its port), else the host."""
         if self.base_url is None:
             return PROVIDERS[self.kind]
-        there, said = urlsplit(self.base_url), ollama_host()
-        at = there.netloc.rpartition("@")[2]
-        if at.endswith(f":{OLLAMA_PORT}") or (said and urlsplit(ollama_address(said)).netloc == at):
+        parts, ollama = urlsplit(self.base_url), ollama_host()
+        host_and_port = parts.netloc.rpartition("@")[2]
+        is_configured_ollama = bool(ollama) and urlsplit(ollama_address(ollama or "")).netloc == host_and_port
+        if is_configured_ollama or host_and_port.endswith(f":{OLLAMA_PORT}"):
             return OLLAMA
         if not self.here:
-            return there.hostname or at
-        return next((name for name, port in PORTS if at.endswith(f":{port}")), HERE)
+            return parts.hostname or host_and_port
+        return next((name for name, port in PORTS if host_and_port.endswith(f":{port}")), HERE)
 
     @property
     def here(self) -> bool:
@@ -62,7 +63,7 @@ class Address:
 
     @property
     def place(self) -> str:
-        """Its place in words that may be shown: a base URL can hold a password or a key."""
+        """Its address in a form that may be shown: without the password or key that a base URL can hold."""
         if self.base_url is None:
             return "its provider"
         parts = urlsplit(self.base_url)
@@ -70,7 +71,7 @@ class Address:
 
 
 def parse_model_name(name: str) -> tuple[ProviderKind, str]:
-    """`openai:gpt-…` → (openai, gpt-…). A model's own name may hold colons and slashes."""
+    """Split `openai:gpt-…` into (openai, gpt-…). A model's own name may contain colons and slashes."""
     kind, _, model = name.strip().partition(":")
     if kind == "openai" and model:
         return "openai", model
@@ -83,13 +84,15 @@ def parse_model_name(name: str) -> tuple[ProviderKind, str]:
 
 
 def own_name(name: str) -> str:
-    """A model's name for a person, without its place: it was used once, and may be elsewhere by now."""
+    """A model's name for a person, without its server. For a model that was used in the past: its server may be another
+    today."""
     kind, _, own = name.partition(":")
     return (own if kind in PROVIDERS else own.capitalize()) or name
 
 
 def ollama_address(host: str) -> str:
-    """`127.0.0.1`, `:11434`, `box:1234` and whole addresses, as Ollama reads its variable."""
+    """The address that a value of OLLAMA_HOST means: `127.0.0.1`, `:11434`, `box:1234` or a whole address; "" if it is
+    none."""
     scheme, _, rest = host.rpartition("://")
     try:
         parts = urlsplit(f"//{rest}")

@@ -1,6 +1,6 @@
 """Turns any error of a remote model into one sentence that names the model and the cause.
 
-Never a key and never a word of the chat: what a provider sends with an error may quote both, so none of it is repeated.
+The text that a provider sends with an error is never repeated, because it may quote a key or the chat.
 `details["cause"]` is a word that programs may rely on.
 """
 
@@ -29,9 +29,9 @@ from keepbook.models.providers.address import Address
 
 SERVER_ERRORS = 500
 PASSING = ("rate_limit", "unreachable", "unavailable", "server")
-"""The causes that may be gone in a while."""
+"""Causes that may pass by themselves, so that the request is worth repeating."""
 
-# The first kind that fits says it, so the special ones stand before the general ones.
+# For each type of error the cause and the words. The first type that fits counts, so subclasses come first.
 _CAUSES: tuple[tuple[type[Exception], str, str], ...] = (
     (ModelRateLimitError, "rate_limit", "takes no more requests for now"),
     (ModelQuotaExceededError, "quota", "has no credit left"),
@@ -55,7 +55,7 @@ def failing(address: Address) -> Iterator[None]:
         yield
     except KeepbookError:
         raise
-    except Exception as error:  # an answer that is none breaks the libraries in ways that nobody can list
+    except Exception as error:  # on a malformed answer the libraries raise errors of any type
         raise _to_model_failed(address, error) from error
 
 
@@ -75,7 +75,7 @@ def _to_model_failed(address: Address, error: Exception) -> ModelFailed:
     if isinstance(wait, int | float) and cause == "rate_limit":
         again = f"; try again in {wait:g} seconds"
     told: dict[str, Any] = {"cause": cause}
-    broke_off = type(error) is ModelAPIError  # a stream that ends without saying that it has ended
+    broke_off = type(error) is ModelAPIError  # raised for a stream that ends too early
     if broke_off or cause in PASSING or getattr(error, "status_code", 0) >= SERVER_ERRORS:
         told |= {"again": True, "retry_after": wait}
     return ModelFailed(f"the model {address.called} {words}{status}{again}", **told)

@@ -1,7 +1,7 @@
-"""The models that an address has for whoever shows its key, as its provider lists them.
+"""Lists the models that an address has for the owner of a key.
 
-OpenAI's way and Anthropic's are known; whoever speaks OpenAI's way lists in it too. The key goes to that address alone,
-through the one outward door, which follows no redirect.
+Providers list them in OpenAI's way or in Anthropic's. The key is sent to that address alone, through `OutwardDoor`,
+which follows no redirect.
 """
 
 import json
@@ -18,16 +18,16 @@ MOST_BYTES = 8_000_000
 MOST_MODELS = 1_000
 OWN = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com"}
 NOT_FOR_CHATS = ("embed", "whisper", "tts", "dall-e", "moderation", "transcribe", "image")
-"""Parts of the names of models that do something else: those are listed last."""
+"""Parts of the names of models that cannot chat; those are listed last."""
 
 
 def list_models(address: Address, *, timeout: float = 10.0) -> Sequence[str]:
-    """The names of the models at an address; raises `ModelFailed` where it lists none."""
+    """The names of the models at an address; raises `ModelFailed` if it lists none."""
     try:
         with address.outward.open(_request(address), timeout=timeout) as answer:
             told = json.loads(answer.read(MOST_BYTES))
     except HTTPError as error:
-        error.close()  # it holds the connection
+        error.close()  # else the connection stays open
         raise ModelFailed(_refusal(address, error.code), cause="key" if error.code in (401, 403) else "list") from None
     except (OSError, HTTPException):
         raise ModelFailed(f"{address.place} cannot be reached", cause="unreachable") from None
@@ -41,16 +41,17 @@ def list_models(address: Address, *, timeout: float = 10.0) -> Sequence[str]:
 
 def _request(address: Address) -> Request:
     base = (address.base_url or OWN[address.kind]).rstrip("/")
+    headers = {"Accept": "application/json"}
     if address.kind == "anthropic":
-        where = f"{base}/v1/models?limit={MOST_MODELS}"
-        headers = {"anthropic-version": "2023-06-01"} | ({"x-api-key": address.key} if address.key else {})
-    else:
-        where = f"{base}/models"
+        url = f"{base}/v1/models?limit={MOST_MODELS}"
+        headers["anthropic-version"] = "2023-06-01"
         if address.key:
-            headers = {"Authorization": f"Bearer {address.key}"}
-        else:
-            headers = {}
-    return Request(where, headers={"Accept": "application/json", **headers})  # noqa: S310 as the form has checked
+            headers["x-api-key"] = address.key
+    else:
+        url = f"{base}/models"
+        if address.key:
+            headers["Authorization"] = f"Bearer {address.key}"
+    return Request(url, headers=headers)  # noqa: S310 as the form has checked
 
 
 def _refusal(address: Address, status: int) -> str:
@@ -60,14 +61,11 @@ def _refusal(address: Address, status: int) -> str:
 
 
 def _names(told: Any) -> Sequence[str]:
-    listed = None
-    if isinstance(told, dict):
-        listed = told.get("data")
-    if isinstance(listed, list):
-        found = [one.get("id") for one in listed if isinstance(one, dict)]
-    else:
-        found = []
-    names = {name.removeprefix("models/") for name in found if isinstance(name, str) and name.isprintable()}
-    return sorted(filter(None, names), key=lambda name: (any(part in name for part in NOT_FOR_CHATS), name))[
-        :MOST_MODELS
-    ]
+    """The names in an answer, sorted, those of models that cannot chat last; empty if the answer is no list."""
+    listed = told.get("data") if isinstance(told, dict) else None
+    if not isinstance(listed, list):
+        return []
+    ids = [one.get("id") for one in listed if isinstance(one, dict)]
+    names = {id.removeprefix("models/") for id in ids if isinstance(id, str) and id.isprintable()}
+    in_order = sorted(filter(None, names), key=lambda name: (any(part in name for part in NOT_FOR_CHATS), name))
+    return in_order[:MOST_MODELS]

@@ -1,7 +1,7 @@
 """Finds model servers on this machine: Ollama, LM Studio and llama.cpp, each by its port.
 
-All three list their models at the address that OpenAI's clients ask, so one request finds any of them. Nothing but that
-list is asked for, and any other answer counts as none.
+All three list their models at the path of OpenAI's API, so the same request finds any of them. Nothing else is asked,
+and any other answer counts as no server.
 """
 
 import json
@@ -52,25 +52,22 @@ def answers_at(base_url: str, outward: OutwardDoor) -> bool:
 
 
 def _models(place: str, outward: OutwardDoor) -> Sequence[str]:
-    """The names of the models there, those that only make vectors last; nothing where nobody answers so."""
+    """The names of the models there, those that only make vectors last; empty if no model server answers."""
     parts = urlsplit(place)
     if not parts.hostname or parts.scheme not in ("http", "https"):
         return ()
-    at = parts.netloc.rpartition("@")[2]  # no password goes to somebody who is only looked for
+    at = parts.netloc.rpartition("@")[2]  # without the password: nobody knows yet which server this is
     asked = Request(f"{parts.scheme}://{at}/v1/models", headers={"Accept": "application/json"})  # noqa: S310 as checked
     try:
         with outward.open(asked, timeout=WAIT_SECONDS) as answer:
             told = json.loads(answer.read(MOST_BYTES))
     except HTTPError as error:
-        error.close()  # it holds the connection
+        error.close()  # else the connection stays open
         return ()
     except (OSError, HTTPException, ValueError, ModelFailed):
         return ()
-    listed = None
-    if isinstance(told, dict):
-        listed = told.get("data")
-    if isinstance(listed, list):
-        names = [one.get("id") for one in listed if isinstance(one, dict)]
-    else:
-        names = []
+    listed = told.get("data") if isinstance(told, dict) else None
+    if not isinstance(listed, list):
+        return ()
+    names = [one.get("id") for one in listed if isinstance(one, dict)]
     return sorted((name for name in names if isinstance(name, str) and name), key=lambda name: "embed" in name)

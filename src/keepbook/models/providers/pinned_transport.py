@@ -1,7 +1,7 @@
-"""The provider library's transport, to addresses that were found before (`models/outward.py`).
+"""An HTTP transport that connects to addresses which were resolved and checked before (`models/outward.py`).
 
-The request names an address instead of the host; the `Host` header stays, and TLS checks the host's name, as the
-library lets a request say with `sni_hostname`.
+The URL of a request gets an address in place of its host. The `Host` header stays, and with `sni_hostname` TLS still
+checks the name of the host.
 """
 
 import ssl
@@ -16,7 +16,7 @@ class PinnedTransport(httpx2.AsyncHTTPTransport):
         self._addresses = addresses
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """The first address that takes a connection is the one. Nothing was sent to those before it."""
+        """Send the request to the first address that accepts a connection."""
         for address in self._addresses[:-1]:
             try:
                 return await super().handle_async_request(_sent_to(request, address))

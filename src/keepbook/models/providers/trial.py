@@ -1,7 +1,7 @@
 """Tries a model before it is chosen: whether it answers, calls tools, and reads a chat for what is worth keeping.
 
-Two small tasks with a made-up person, through the same code that a chat and its closing use; nothing of anybody's book
-is sent. The tokens of a month are estimated from the size of the real prompt, and priced only if the price is known.
+It does two small tasks about a made-up person, with the same code that a chat and its closing use; nothing of a book is
+sent. The tokens of a month are estimated from the size of the real prompt; their price is given only if it is known.
 """
 
 from dataclasses import dataclass
@@ -16,8 +16,9 @@ from keepbook.models.providers.address import Address
 CHATS_A_DAY = 20
 DAYS = 30
 REPLIES = 6
-"""How many replies a usual chat has, and how many tokens a message."""
+"""How many replies a usual chat has."""
 MESSAGE = 150
+"""How many tokens a usual message has."""
 
 TOOL = "look_up_colour"
 COLOUR = "teal"
@@ -39,7 +40,7 @@ class TrialCheck:
 class Trial:
     checks: tuple[TrialCheck, ...]
     month: Usage
-    """About so much for `CHATS_A_DAY` chats a day; nothing where it did not answer."""
+    """The estimated tokens of a month with `CHATS_A_DAY` chats a day; zero if the model did not answer."""
 
     @property
     def answers(self) -> bool:
@@ -54,7 +55,7 @@ class _Answer:
 
 
 class _OneTool:
-    """A toolbox with one tool, that says whether it was used."""
+    """A toolbox with one tool, which notes whether it was used."""
 
     used = False
 
@@ -103,7 +104,7 @@ async def try_out(model: Model, prompt_tokens: int, now: datetime) -> Trial:
 
 
 def _month(prompt: int, closing: Usage) -> Usage:
-    """Each reply is sent the prompt and the chat so far; closing reads it once."""
+    """The tokens of a month. Each reply is sent the prompt and the chat so far, and closing reads each chat once."""
     history = sum(MESSAGE * (2 * nth + 1) for nth in range(REPLIES))
     into = REPLIES * prompt + history + closing.tokens_in + 2 * REPLIES * MESSAGE
     out = REPLIES * MESSAGE + closing.tokens_out
@@ -113,7 +114,7 @@ def _month(prompt: int, closing: Usage) -> Usage:
 def price_of(address: Address, month: Usage) -> Decimal | None:
     """The price of that many tokens in dollars, if it is known; nothing is asked over the network."""
     try:
-        # Comes with the models' extra, and holds every price there is.
+        # An extra of the installation, and large: it holds the prices of all models.
         from genai_prices import Usage as Priced
         from genai_prices import calc_price
     except ImportError:

@@ -1,5 +1,5 @@
-"""The request of a reply, written by the code that sends requests, and not sent: the body alone, without keys, headers
-or an address."""
+"""Writes the body of a reply's request with the code that sends requests, and does not send it. Keys, headers and the
+address are left out."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
@@ -14,8 +14,8 @@ from keepbook.models.providers.address import Address
 from keepbook.models.providers.session import NO_KEY, open_session
 
 
-class _NoWayOut(httpx2.AsyncBaseTransport):
-    """Keeps what it is given to send."""
+class _RecordingTransport(httpx2.AsyncBaseTransport):
+    """Keeps the body of a request, and raises instead of sending it."""
 
     body = b""
 
@@ -28,12 +28,12 @@ async def write_request(
     address: Address, conversation: Conversation, tools: Sequence[Mapping[str, Any]], *, may_call: bool
 ) -> bytes:
     """The body that an address would be sent for this conversation."""
-    nowhere = _NoWayOut()
-    async with open_session(replace(address, key=NO_KEY), transport=nowhere) as session:
+    transport = _RecordingTransport()
+    async with open_session(replace(address, key=NO_KEY), transport=transport) as session:
         try:
             async with aclosing(session.exchange(conversation, tools).round(may_call=may_call)) as heard:
                 async for _ in heard:
                     pass
         except ModelFailed:
-            pass  # nothing was sent
-    return nowhere.body
+            pass  # raised by the transport
+    return transport.body

@@ -1,6 +1,6 @@
-"""Chooses the readers: the encoders if their packages and their base are installed, else the linear ones.
+"""Chooses the readers: the encoders if their packages and their base model are installed, else the linear ones.
 
-Each is made once for a process: it is immutable, and the encoder's weights are large.
+Each is made once in a process, because the encoder's weights are large; it has no state that changes its answers.
 """
 
 from functools import cache

@@ -1,8 +1,8 @@
 """The encoder reader: MiniLM-L6 with adapters of our own.
 
-Only the adapters are in the package; the base is the one that the embedder's extra brings. A turn in a script that the
-base does not know is left to the linear reader: the encoder would see nothing but blanks. Elsewhere the linear reader
-is a second opinion: it errs in other places, and the two together are surer than either.
+Only the adapters are in the package; the base model comes with the embedder's extra. A turn in a script that the base
+does not know is read by the linear reader alone, because all its tokens would be unknown. Other turns are scored by the
+linear reader too: the two make different mistakes, and together they make fewer than either.
 """
 
 import io
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     Floats = np.ndarray[Any, Any]
 
 KEPT_WINDOWS = 512
-"""Windows whose pieces are remembered: a long chat and a little more."""
+"""How many windows' pieces are cached: those of a long chat, and a few more."""
 KEPT_TIES = 2048
-"""Pairs of statements whose tie is remembered: a chat that goes on asks for most of them again with each turn."""
+"""How many ties of pairs are cached: with each turn of a chat, most of them are asked for again."""
 UNREADABLE = 0.3
-"""The share of unknown tokens from which on a turn is left to the linear reader."""
+"""A turn with a larger share of unknown tokens is read by the linear reader."""
 
 
 class EncoderReader:
@@ -80,7 +80,7 @@ class EncoderReader:
         return self._network.get()
 
     def _open_network(self) -> "_Model":
-        import numpy as np  # with the first text: a program that never reads does not pay for it
+        import numpy as np  # loaded with the first text: a program that never reads does not need it
 
         with np.load(io.BytesIO(self._file("encoder.npz")), allow_pickle=False) as file:
             learned = {name: file[name] for name in file.files}
@@ -89,7 +89,7 @@ class EncoderReader:
 
 
 class _ScoredPiece(NamedTuple):
-    """A piece and what speaks for each output."""
+    """A piece and its score for each output."""
 
     turn: int
     start: int
@@ -112,11 +112,12 @@ class _Model:
     def score_window(
         self, turns: Sequence[ReaderTurn], coded: Sequence[CodedTurn], window: Window
     ) -> list["_ScoredPiece"]:
-        """The pieces of a window, each with what speaks for every output. A chat that goes on is read turn by turn, and
-        most of its windows stay the same: what was found in them is kept for a while."""
+        """The pieces of a window with their scores. They are cached, because a chat is read anew with every turn and
+        most of its windows stay the same."""
         where = tuple((run, turns[run.turn].text) for run in window.runs)
         key = (tuple(window.ids), tuple(window.types), where)
-        if (found := self._read.get(key)) is None:
+        found = self._read.get(key)
+        if found is None:
             found = self._score_window(turns, coded, window)
             if len(self._read) >= KEPT_WINDOWS:
                 self._read.clear()

@@ -1,8 +1,8 @@
-"""The features of the linear reader: the words of a piece and those round it, hashed to numbers below a bound.
+"""The features of the linear reader: the words of a piece and around it, hashed to rows of the weights.
 
-No vocabulary is stored: a feature is a name hashed to a row of the weights. The words of the piece and their pairs
-count by themselves; the end of what was said before (often a question), the neighbours and the later turns count with a
-mark of their own, as does a word of the piece that is repeated later, which is how a correction looks from here.
+No vocabulary is stored: a feature is a name, and its hash is the number of a row. There are features for the words of a
+piece and their pairs, and others for the end of what was said before it (often a question), for the neighbouring
+pieces, for later turns, and for words of the piece that a later turn repeats, as a correction does.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,14 +17,14 @@ ROWS = 1 << 15
 CUT_ROWS = 1 << 13
 WORDS = regex(r"[^\W\d_]+(?:['’][^\W\d_]+)?|\d+|[^\w\s]")
 LONGEST, AROUND, OPENING = 80, 24, 12
-"""Words that are read of a piece, of each neighbour, and of the next turn."""
+"""How many words are read of a piece, of each neighbour, and of the next turn."""
 AHEAD = 6
-"""Later turns of the person that are looked at."""
+"""How many later turns of the person are read."""
 _FIGURE = regex(r"\d+")
 
 
 class Setting(NamedTuple):
-    """The words round a piece."""
+    """The words around a piece."""
 
     said: Sequence[str]
     """The end of what somebody else said before it."""
@@ -35,7 +35,7 @@ class Setting(NamedTuple):
     later: frozenset[str]
     """The words of the person's next turns."""
     earlier: frozenset[str]
-    """Of the chat so far, the words that make a supposition likely."""
+    """The words of SUPPOSING that the chat has had so far."""
     place: str
 
 
@@ -53,7 +53,7 @@ Offsets = tuple[int, int]
 def of_chat(
     turns: Sequence[ReaderTurn], pieces: Mapping[int, Sequence[Offsets]]
 ) -> Iterator[tuple[int, Offsets, list[int]]]:
-    """The rows of every piece of a chat; the places of the pieces in the user's turns are given."""
+    """The rows of every piece of a chat: turn, place in the turn, rows. `pieces` has the places in each user turn."""
     said: list[str] = []
     earlier: set[str] = set()
     users = [at for at, turn in enumerate(turns) if turn.role == "user"]
@@ -114,17 +114,17 @@ TURNING = frozenset({
     "actually", "between", "correction", "delete", "forget", "ignore", "instead", "keep", "meant", "mistake", "note",
     "oops", "private", "record", "remember", "remove", "scrap", "sorry", "undo", "wait", "wrong",
 })  # fmt: skip
-"""Words of later turns that often take something back."""
+"""Words that often take something back, if they come in a later turn."""
 SUPPOSING = frozenset({
     "article", "character", "dialogue", "draft", "email", "example", "fictional", "hypothetical", "imagine", "letter",
     "mail", "novel", "paste", "pasted", "persona", "play", "post", "pretend", "quote", "review", "role", "roleplay",
     "says", "scene", "story", "suppose", "test", "wrote",
 })  # fmt: skip
-"""Words of a chat in which what is said is often not the person's own matter."""
+"""Words of chats in which what is said is often not about the person."""
 
 
 def places(text: str) -> Iterator[tuple[int, list[int]]]:
-    """The places where a piece could begin, each with the rows that say whether it does."""
+    """The places where a piece could begin, each with the rows of its features."""
     found = [(one.start(), one.end()) for one in WORDS.finditer(text)]
     told = [_FIGURE.sub("#", text[start:end].lower()) for start, end in found]
     breaks = set(sentence_starts(text))

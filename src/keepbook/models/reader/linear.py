@@ -1,7 +1,7 @@
 """The reader that needs nothing installed: a linear model on hashed word features, in plain Python.
 
-It was trained by the same script on the same chats as the encoder and has the same interface. It understands less, so
-its thresholds are higher: it keeps fewer things and proposes more.
+The same script trained it on the same chats as the encoder, and it has the same interface. It is less accurate, so its
+thresholds are higher: it keeps fewer pieces and proposes more.
 """
 
 import json
@@ -25,8 +25,8 @@ OUTPUTS = len(LABELS) + sum(map(len, CATEGORIES.values())) + len(ACTS)
 
 
 class Weights:
-    """A weights file: a line of JSON, then a row of int8 for each hashed feature of a piece, then one number for each
-    of a place."""
+    """A weights file: a line of JSON; then, for each hashed feature of a piece, a row of int8 with a weight for each
+    output; then one int8 for each hashed feature of a place, which says whether a piece begins there."""
 
     def __init__(self, file: bytes) -> None:
         line, _, rest = file.partition(b"\n")
@@ -69,7 +69,7 @@ class LinearReader:
     def score_pieces(
         self, turns: Sequence[ReaderTurn], cut: Mapping[int, Sequence[tuple[int, int]]]
     ) -> list[list[float]]:
-        """The scores of each label for pieces that another reader has cut: the second opinion."""
+        """The label scores for pieces that another reader has cut."""
         return [self.scores(rows)[: len(LABELS)] for _, _, rows in features.of_chat(turns, cut)]
 
     def cut(self, text: str) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""The reader's files in the package, checked by checksum."""
+"""Loads the reader's files from the package and checks their checksums."""
 
 import hashlib
 import json
@@ -27,8 +27,7 @@ def thresholds_of(reader: str) -> TrainedChoice:
 
 
 class ChosenMoves(NamedTuple):
-    """The settings that training chose for a move reader: the thresholds, the calibration of its answers, and how far a
-    deed is trusted (`move_doubt`)."""
+    """What training chose for a move reader: thresholds, calibration of its scores, and the weights of `move_doubt`."""
 
     bars: MoveBars
     heat: Heat

@@ -1,8 +1,8 @@
 """The input and output of the reader: turns, and the pieces they are cut into.
 
-A person's turn is cut into pieces, each with one of ten labels; the pieces of a turn joined are the turn, letter for
-letter. `verdict` is the reader's whole judgement in one word: what it is sure of is kept, what is likely is proposed,
-the rest is left. The thresholds between the three are data that training chose on left-out writers.
+A person's turn is cut into pieces, each with one of ten labels; joined they are the turn, character for character.
+`verdict` is what follows from the reader's scores: a piece is kept if it is sure, proposed if it is likely, and else
+left. Training chose the thresholds between the three on writers outside its training set.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 LABELS = ("keep", "old", "passing", "task", "question", "if", "other", "hush", "talk", "order")
-"""Worth keeping; taken back later; true for days only; a task; a question; supposed; somebody else's; not to be
-kept; small talk; an order to the memory."""
+"""In this order: worth keeping; taken back later; true for days only; a task; a question; only supposed; about somebody
+else; not to be kept; small talk; an order to the memory."""
 RISKS = ("old", "if", "other", "hush")
-"""Kept by mistake, these harm: what was taken back, supposed, somebody else's, or secret."""
+"""The labels of pieces that do harm if they are kept by mistake."""
 CATEGORIES = {
     "advisor": ("profile", "finance_context", "response_style", "fact"),
     "assistant": ("person", "preference", "context", "project"),
@@ -43,9 +43,9 @@ class ReaderPiece:
     label: str
     probabilities: Mapping[str, float]
     categories: Mapping[str, str]
-    """The category by vocabulary; means something where the piece is kept."""
+    """The category in each vocabulary; without meaning if the piece is not kept."""
     act: str | None
-    """What an order asks of the memory."""
+    """What an order asks for: one of ACTS."""
     verdict: PieceVerdict
 
     @property
@@ -56,8 +56,8 @@ class ReaderPiece:
 
 @dataclass(frozen=True, slots=True)
 class KeepThresholds:
-    """Score thresholds: from which score on a piece is kept or proposed. `risk` is the highest allowed sum of the
-    harmful labels."""
+    """Thresholds for `keep`: a piece with `sure` is kept, one with `likely` is proposed. It is kept only if the
+    probabilities of the harmful labels add up to `risk` at most."""
 
     sure: float
     risk: float

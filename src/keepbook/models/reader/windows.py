@@ -1,10 +1,10 @@
-"""A chat as windows of bounded size, each read at once.
+"""Cuts a chat into windows of bounded size; the encoder reads each window at once.
 
-The turns lie behind each other as one row of tokens, each after its role; what others than the person said is
-shortened to its beginning and end. A window has a core, whose user tokens are judged in it (token type 1), and as much
-of the row before and after as it has room for, so that an answer sees its question and a statement its correction.
-Turns share a core where they are short, and a long turn is cut into several, at sentence starts where it has them: the
-cost is linear in the text, whatever its shape.
+All turns make up one row of tokens, each turn after its role; turns of others than the person are shortened to their
+beginning and end. A window has a core, whose user tokens are judged in it (token type 1), and as much of the row before
+and after as there is room for, so that an answer is seen with its question, and a statement with its correction. Short
+turns share a core. A long turn is cut into several, at the starts of sentences if possible. So the cost is linear in
+the text.
 """
 
 from bisect import bisect_right
@@ -17,19 +17,19 @@ from keepbook.patterns import regex
 SIZE = 320
 """Tokens of a window."""
 CORE = 160
-"""Tokens of it that are judged; the rest is context."""
+"""Tokens of a window that are judged in it; the rest is context."""
 AFTER = 0.6
-"""Of the room beside the core, what later words get: corrections come later."""
+"""The share of the context that comes after the core. It is the larger one, because corrections come later."""
 HEAD, TAIL = 30, 40
-"""What is read of a long turn of somebody else's; its end often asks what the person then answers."""
+"""How many first and last tokens are read of a long turn that is not the person's. Its end often holds a question."""
 EARLIER, BEFORE, LATER = 64, 40, 96
-"""Tokens of the three parts of a pair."""
+"""The most tokens of the three parts of a pair."""
 AT_BREAK, INSIDE = 0.2, 0.5
-"""The chance from which on a piece begins at a seeming sentence start, and elsewhere."""
+"""A piece begins where the model gives a probability above this: at the start of a sentence, and elsewhere."""
 
 
 class CodedTurn(NamedTuple):
-    """A turn as tokens. `breaks`: the tokens at which a sentence seems to start."""
+    """A turn as tokens. `offsets` are their characters; `breaks` are the tokens at which a sentence seems to start."""
 
     role: str
     ids: list[int]
@@ -53,7 +53,7 @@ class Window(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Two statements beside each other: `earlier` and `later` are the places of their tokens."""
+    """Two statements in one input; `earlier` and `later` are the positions of their tokens."""
 
     ids: list[int]
     types: list[int]
@@ -62,7 +62,7 @@ class Pair(NamedTuple):
 
 
 class Coder:
-    """Text to tokens and windows. `tokenizer` is one of the tokenizers package, with the base's vocabulary."""
+    """Makes tokens and windows of texts. `tokenizer` is one of the tokenizers package, with the base's vocabulary."""
 
     def __init__(self, tokenizer: Any) -> None:
         tokenizer.no_truncation()
@@ -80,7 +80,7 @@ class Coder:
     def windows(
         self, coded: Sequence[CodedTurn], size: int = SIZE, core: int = CORE, leave: Container[int] = ()
     ) -> list[Window]:
-        """The windows in which every user turn is judged once; those to `leave` are context only."""
+        """The windows, in which every user turn is judged once; the turns in `leave` are only context."""
         row, places = self._row(coded)
         units = [unit for unit in _units(coded, core) if unit.turn not in leave]
         if len(row) < size:
@@ -106,7 +106,7 @@ class Coder:
         return list(self._tokenizer.encode(text, add_special_tokens=False).ids)
 
     def _row(self, coded: Sequence[CodedTurn]) -> tuple[list[int], list[int]]:
-        """All tokens behind each other, and where each turn's own words begin."""
+        """The row of all tokens, and the position in it at which each turn's own words begin."""
         row: list[int] = []
         places = []
         for turn in coded:
@@ -146,12 +146,12 @@ def _to_coded_turn(turn: ReaderTurn, ids: list[int], offsets: list[tuple[int, in
 
 
 def _units(coded: Sequence[CodedTurn], core: int) -> Iterator[WindowRun]:
-    """User turns as stretches of at most `core` tokens."""
+    """The user turns in portions of at most `core` tokens."""
     for turn, one in enumerate(coded):
         first = 0
         while one.role == "user" and first < len(one.ids):
             until = first + core
-            if until < len(one.ids):  # the last sentence start that still fits, else just here
+            if until < len(one.ids):  # end at the last sentence start that fits; without one, after `core` tokens
                 last = bisect_right(one.breaks, until) - 1
                 if last >= 0 and one.breaks[last] > first:
                     until = one.breaks[last]
@@ -164,11 +164,11 @@ def _end(unit: WindowRun, places: list[int]) -> int:
     return places[unit.turn] + unit.first + unit.size
 
 
-# From tokens back to letters: the pieces of a run
+# From tokens back to characters: the pieces of a run
 
 
 def piece_starts(text: str, coded: CodedTurn, run: WindowRun, chances: Sequence[float]) -> list[int]:
-    """The tokens of the run (counted in the turn) at which a piece begins."""
+    """The tokens at which a piece begins, counted in the turn."""
     breaks = set(coded.breaks)
     found = [run.first]
     for step in range(1, run.size):
@@ -192,7 +192,7 @@ class PieceStretch(NamedTuple):
 
 
 def stretches(text: str, coded: CodedTurn, run: WindowRun, chances: Sequence[float]) -> list[PieceStretch]:
-    """The pieces of a run. Their letters lie side by side, and those of all runs of a turn make up its text."""
+    """The pieces of a run. They do not overlap, and the pieces of all runs of a turn make up its whole text."""
     starts = piece_starts(text, coded, run, chances)
     last = run.first + run.size
     letters = [0 if token == 0 else coded.offsets[token][0] for token in starts]
@@ -207,7 +207,7 @@ def stretches(text: str, coded: CodedTurn, run: WindowRun, chances: Sequence[flo
     ]
 
 
-# Where pieces may begin: the learned cut decides in the end
+# Where pieces may begin; the model decides where they do
 
 _ENDS = regex(r"(?<=[.!?…])[\"”’»)\]*]*\s+|\n\s*|(?<=[。！？])(?!\s)")
 
@@ -218,12 +218,12 @@ def sentence_starts(text: str) -> list[int]:
 
 
 def starts_word(text: str, at: int) -> bool:
-    """Whether a piece may begin here: never inside a word."""
+    """Whether this place is not inside a word."""
     return at == 0 or not (text[at - 1].isalnum() and text[at].isalnum())
 
 
 def covering(starts: Iterable[int], length: int) -> list[tuple[int, int]]:
-    """Stretches from 0 to length that begin at these places."""
+    """Stretches (start, end) that begin at these places and cover everything from 0 to `length`."""
     if not length:
         return []
     begins = sorted({0, *(at for at in starts if 0 < at < length)})

@@ -1,8 +1,8 @@
-"""What a command works with: what the line gave, the settings in force, the open book, where answers go.
+"""The invocation of a command: its options, the settings, the open book, and its output.
 
-Global options may stand before or after a command; each command takes them too, and the later word wins.
-An answer goes to stdout, as a sheet for a person or as JSON for a program; everything else goes to stderr.
-The engine and the settings load when a command first needs them, so that --help stays quick.
+Global options may be before or after a command; if an option is given twice, the later one counts. An answer is written
+to stdout, laid out for a person or as JSON for a program; everything else goes to stderr. The book's code and the
+settings are loaded when a command first needs them, so that --help stays fast.
 """
 
 import functools
@@ -42,7 +42,7 @@ _ANYWHERE = "Before or after any command"
 
 @dataclass(frozen=True, slots=True)
 class GlobalOptions:
-    """The global options as typed; None where they were not."""
+    """The global options as typed; None for those that were not given."""
 
     db: str | None = None
     owner: str | None = None
@@ -53,16 +53,16 @@ class GlobalOptions:
     verbose: bool | None = None
 
     def override_with(self, later: "GlobalOptions") -> "GlobalOptions":
-        # Only None is "not given": `--owner ""` must be refused, not quietly become somebody's book.
+        # Only None means "not given": `--owner ""` must be refused, and not open the default book.
         pairs = {each.name: (getattr(self, each.name), getattr(later, each.name)) for each in fields(GlobalOptions)}
         return GlobalOptions(**{name: old if new is None else new for name, (old, new) in pairs.items()})
 
     def program(self) -> str:
-        """`keepbook`, with what a next command needs in order to meet the same book."""
+        """`keepbook` with the options that another command needs to open the same book."""
         words = ["keepbook"]
         for name in ("db", "owner"):
             value = getattr(self, name)
-            if value is not None and "://" not in value:  # an address may hold a password
+            if value is not None and "://" not in value:  # an address may contain a password
                 words += [f"--{name}", value]
         return shlex.join(words)
 
@@ -205,7 +205,7 @@ def group(app: typer.Typer, name: str, *, panel: str, words: str, otherwise: str
 
 
 class RefusedOtherwise(Exception):
-    """A refusal that ends a command with another exit code than refusals do."""
+    """A refusal with an exit code other than 1."""
 
     def __init__(self, error: KeepbookError, exit_code: int) -> None:
         super().__init__(error.message)
@@ -216,7 +216,7 @@ class RefusedOtherwise(Exception):
 def command(
     app: typer.Typer, name: str, work: CommandFunction, *, panel: str | None = None, writes: bool = False
 ) -> None:
-    """Make a function a command. Its first argument is the invocation; the rest comes from the line."""
+    """Register a function as a command. Its first argument is the invocation; the others are read from the line."""
     own = list(inspect.signature(work).parameters.values())[1:]
     own = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]
 
@@ -234,7 +234,7 @@ def command(
 
 
 def _sign(function: Any, parameters: Sequence[inspect.Parameter]) -> None:
-    """Typer reads what a command takes from its signature; this is how several share a part of theirs."""
+    """Set the signature of a function, from which typer reads the options, so that commands can share options."""
     function.__signature__ = inspect.Signature(parameters)
     function.__annotations__ = {each.name: each.annotation for each in parameters}
 
@@ -246,7 +246,7 @@ def _version(wanted: bool | None) -> None:
 
 
 def version() -> str:
-    # Reading package metadata costs more than most commands, and few ask.
+    # Loaded for --version alone: reading package metadata takes longer than most commands.
     from importlib import metadata
 
     try:
@@ -268,14 +268,14 @@ class Invocation:
 
     @cached_property
     def settings(self) -> "Settings":
-        # Pydantic is slow to load, and --help needs no settings.
+        # Loaded here, because --help needs no settings.
         from keepbook.settings import load_settings
 
         return load_settings(db=self.given.db, owner=self.given.owner, preset=self.given.preset)
 
     @cached_property
     def place(self) -> str:
-        """Where the book is: a path with ~ resolved, or a URL."""
+        """The place of the book: a path with ~ resolved, or a URL."""
         db = self.settings.db
         if db.startswith("~"):
             return os.path.expanduser(db)
@@ -293,14 +293,15 @@ class Invocation:
 
     @cached_property
     def admin_place(self) -> str:
-        """Where an administrator's work goes: the file itself, or the server by the address that is theirs."""
+        """The place for administration: the file, or the server with the administrator's login."""
         if self.file is not None:
             return str(self.file)
         return self.settings.admin_db or self.place
 
     @cached_property
     def keepbook(self) -> "Keepbook":
-        """The open installation. What only reads leaves no empty file behind where there is no book yet."""
+        """The open installation. If there is no book yet, a command that only reads opens an empty one in memory, so
+        that no file is made."""
         file = self.file
         if file is not None and not self.writes and not file.exists():
             if file.parent.is_dir() or file.parent == home():
@@ -312,14 +313,13 @@ class Invocation:
 
     @cached_property
     def administered(self) -> "Keepbook":
-        """The installation in the hands of its administrator, whose login on a server may be one that sees all owners.
-        A file has no other hands."""
+        """The installation opened by its administrator; on a server, this login may see all owners."""
         if self.file is not None or self.place == ":memory:":
             return self.keepbook
         return self.open(self.admin_place, allow_bypass_login=True)
 
     def open(self, place: str, **but: Any) -> "Keepbook":
-        # SQLAlchemy is the slowest part of all.
+        # Loaded here, because SQLAlchemy is the slowest part of all to load.
         from keepbook.app import Keepbook
 
         if place.startswith(("http://", "https://")):
@@ -352,14 +352,11 @@ class Invocation:
             raise Invalid(f"{field}: what came on stdin is not text in UTF-8", field=field) from None
 
     def moment(self, typed: str | None, field: str, *, end: bool = False) -> str | None:
-        """A date from the line, in ISO form or in plain words, as said now in the owner's zone."""
+        """A date from the line, in ISO form or in plain words, which count from now (or --at) in the owner's zone."""
         if typed is None:
             return None
         at = instant(self.given.at, field="at", zone=self.zone)
-        if at is None:
-            said_at = datetime.now(UTC)
-        else:
-            said_at = parse_stamp(at)
+        said_at = datetime.now(UTC) if at is None else parse_stamp(at)
         return parse_date_words(typed, moment=said_at, zone=self.zone, end=end, field=field)
 
     @cached_property
@@ -368,13 +365,13 @@ class Invocation:
         if self.given.zone is not None:
             return zone_named(self.given.zone).key
         chosen = self.book.zone
-        return chosen if chosen != "UTC" else system_zone()  # UTC is also what stands there unchosen
+        return chosen if chosen != "UTC" else system_zone()  # UTC is also the default of a book
 
     # What goes out
 
     @property
     def program(self) -> str:
-        """How to call the program again, for the same book."""
+        """The words with which to call the program again for the same book."""
         return self.given.program()
 
     @cached_property
@@ -388,31 +385,31 @@ class Invocation:
         *args: More.args,
         **more: More.kwargs,
     ) -> None:
-        """The answer of a command, in the form that was asked for."""
+        """Write the answer of a command: as JSON, or laid out by `show`."""
         if self.as_json:
             self.json(value)
         else:
             show(self.paper, value, *args, **more)
 
     def json(self, value: Any) -> None:
-        # As slow to load as the engine it belongs to.
+        # Loaded here, because it loads the book's code.
         from keepbook.book.ground.to_json import to_json
 
         wide = (sys.stdout.encoding or "").lower().startswith("utf")
         sys.stdout.write(json.dumps(to_json(value), ensure_ascii=not wide, indent=2) + "\n")
 
     def note_rows_without_code(self) -> None:
-        """Say of which extensions this book holds rows that nothing here can read."""
+        """Note the extensions that are off and have rows in this book."""
         for name in self.book.without_code():
             self.note(f"{name} is not on here: what it wrote in this book is kept, and treated as the rest of it")
 
     def note(self, text: str) -> None:
-        """A remark beside the answer."""
+        """Write a remark to stderr."""
         sys.stderr.write(f"{visible(text)}\n")
 
 
 def system_zone() -> str:
-    """The IANA name of this machine's time zone; UTC where it has none that can be named."""
+    """The IANA name of this machine's time zone; UTC if it cannot be found."""
     linked = os.path.realpath("/etc/localtime").partition("zoneinfo/")[2]
     for name in (os.environ.get("TZ", "").removeprefix(":"), linked):
         try:

@@ -1,7 +1,7 @@
-"""The paper people read: a console that fits its terminal, and how times and words are written on it.
+"""Layout of answers for people: a console that fits its terminal, and formats of times and words.
 
-Ink and pencil: what a person said is upright and plain; what software read between the lines is italic and
-says so in words. Colour never carries a meaning alone. Into a pipe goes plain text without colour, unwrapped.
+What a person said is plain; what software has inferred is italic and says so in words. A colour never has a meaning
+without words. Output to a pipe is plain text without colour and without line breaks.
 """
 
 import os
@@ -25,7 +25,8 @@ _STEERING = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x061C, 0x200E, 0x2
 
 
 def visible(text: str) -> str:
-    """Text from a book or a file, safe to show: nothing that moves the cursor or turns the line around."""
+    """Text from a book or a file, safe to show: control characters, which move the cursor or reverse the line, are
+    replaced."""
     if text.isascii() and text.isprintable():
         return text
     shown = []
@@ -40,7 +41,7 @@ def visible(text: str) -> str:
 
 
 def ink(text: str | None, style: str = "") -> Text:
-    """Any text as it stands: never read as markup."""
+    """A text for the console that is not read as markup."""
     return Text(visible(text or ""), style=style)
 
 
@@ -48,10 +49,7 @@ def join_with_dots(parts: Iterable[Text | str]) -> Text:
     """Remarks in a row: a · b · c."""
     row = Text()
     for part in parts:
-        if row:
-            row.append(" · ", style=META)
-        else:
-            row.append("", style=META)
+        row.append(" · " if row else "", style=META)
         if isinstance(part, Text):
             row.append_text(part)
         else:
@@ -69,7 +67,7 @@ def two_digit_share(number: float) -> str:
 
 
 class Paper:
-    """Where an answer is written, and what its words depend on: the zone, the moment, the program's name."""
+    """Writes an answer to the console; knows the zone and the present for times, and the program's name for hints."""
 
     def __init__(self, *, zone: Callable[[], str], now: datetime, program: str = "keepbook") -> None:
         self._ask_zone = zone
@@ -82,15 +80,15 @@ class Paper:
 
     @cached_property
     def zone(self) -> ZoneInfo:
-        return ZoneInfo(self._ask_zone())  # asked late: many answers show no date
+        return ZoneInfo(self._ask_zone())  # looked up late, because many answers show no time
 
     @property
     def fancy(self) -> bool:
-        """Whether the lines of a drawing can be written in the encoding at hand."""
+        """Whether the encoding has the characters for drawing lines."""
         return self.console.encoding.lower().startswith("utf")
 
     def put(self, *parts: Text | str) -> None:
-        """One line; it breaks between words where the terminal ends."""
+        """Write one line, wrapped between words at the width of the terminal."""
         line = Text.assemble(*parts)
         line.overflow = "fold"
         self.console.print(line)
@@ -110,13 +108,13 @@ class Paper:
         self.console.print()
 
     def hint(self, *words: object) -> Text:
-        """A command to type next."""
+        """A command that the person may type next."""
         return Text(" ".join([self.program, *map(str, words)]), style=ID)
 
     # Times
 
     def age(self, moment: datetime) -> str:
-        """How long ago, in the shortest words: 5 min ago, 2 d ago."""
+        """How long ago a moment was, in short: 5 min ago, 2 d ago."""
         seconds = (self.now - moment).total_seconds()
         for size, unit in ((31_557_600, "y"), (2_629_800, "mo"), (86_400, "d"), (3_600, "h"), (60, "min")):
             if abs(seconds) >= size:
@@ -129,7 +127,7 @@ class Paper:
     def local(self, moment: datetime) -> datetime:
         try:
             return moment.astimezone(self.zone)
-        except OverflowError:  # "for ever" written as 9999-12-31 has no such time further east
+        except OverflowError:  # 9999-12-31, meant as "for ever", cannot be converted to a zone further east
             return moment
 
     def day(self, moment: datetime) -> str:
@@ -141,7 +139,7 @@ class Paper:
         return f"{self.day(moment)} {self.local(moment):%H:%M}"
 
     def edge(self, moment: datetime) -> str:
-        """An end of a validity: the day alone where the time says nothing."""
+        """The beginning or end of a validity: only the day, if the time is midnight."""
         time = self.local(moment).time()
         if time in (time.min, time.max):
             return self.day(moment)
@@ -149,14 +147,14 @@ class Paper:
 
 
 def grid(*, text: int, count: int = 2) -> Table:
-    """Columns without heads."""
+    """A table without column heads."""
     table = columns(*[""] * count, text=text)
     table.show_header = False
     return table
 
 
 def columns(*heads: str, text: int) -> Table:
-    """A table without lines: the column number `text` takes what room there is, the others keep to one line."""
+    """A table without lines. The column with the number `text` gets the remaining width; the others are not wrapped."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style=META)
     for number, head in enumerate(heads):
         ratio = None

@@ -1,9 +1,9 @@
-"""Forecasts: cards that say how likely something is, and that are answered when it can be told.
+"""Forecasts: cards that state how likely something is, and that are answered when it is known.
 
-The person answers, or a program by a call, or a rule in the card type that reads the bars; who it was is kept. An
-answer is yes, no, or that it cannot be told, which leaves the forecast out of every score. It comes at the date, or
-before with the reason why it is settled. What a program or a rule answered the person may answer anew; what the
-forecast itself said never changes.
+The person answers, or a program by a call, or a rule of the card type that reads the bars; who answered is stored. An
+answer is yes, no, or void (it cannot be known), which leaves the forecast out of every score. It is given at the date,
+or before with the reason why it is settled. The person may change the answer of a program or a rule. What the forecast
+stated never changes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,9 +35,9 @@ from keepbook.extensions.agents.tables import runs as run_rows
 from keepbook.storage.database import Tx
 
 VOID = "void"
-"""The answer that it cannot be told."""
+"""The answer that it cannot be known."""
 ASKED_AGAIN = timedelta(hours=1)
-"""So long after bars could not tell they are asked again."""
+"""How long after the bars gave no answer they are asked again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,8 @@ def parse_outcome(
 
 
 def told_by(hand: Actor) -> str:
-    """As whom an actor tells the end of a forecast: an agent may be the forecaster, unless all it may is resolve."""
+    """As what an actor answers a forecast: person, resolver or agent. Only an actor whose sole right is to resolve is a
+    resolver; any other agent may be the forecaster itself."""
     if hand.is_person:
         return PERSON
     is_resolver = RESOLVE in hand.scopes and WRITE not in hand.scopes and hand.agent is None
@@ -95,7 +96,7 @@ def told_by(hand: Actor) -> str:
 
 
 def refuse_early(decision: Decision, settled_early: str | None, now: str, zone: str) -> None:
-    """A forecast is answered at its date, or before it with the reason why it is settled."""
+    """Raise if a forecast would be answered before its date without a reason why it is settled."""
     if decision.state == "open" and settled_early is None and decision.expires and now < stamp(decision.expires):
         due_on = in_zone(decision.expires, ZoneInfo(zone))
         raise Invalid(
@@ -153,10 +154,10 @@ def answer_forecast(
 
 
 def settle_forecast(tx: Tx, cards: CardTypes, run_id: str) -> bool:
-    """Let the card type's rule answer an open forecast, as far as the bars go; for the sweep. True when it did."""
+    """Let the card type's rule answer an open forecast; for the sweep. Returns whether it did."""
     decision = decisions.find_decision(tx, run_id)
     if decision is not None and decision.card_type not in cards.types:
-        return False  # its file is gone, or broken: it may be there again tomorrow
+        return False  # the file of the card type is missing or broken, and may be there again later
     told = None
     if decision is not None:
         told = cards.find(decision.card_type).forecast
@@ -165,7 +166,7 @@ def settle_forecast(tx: Tx, cards: CardTypes, run_id: str) -> bool:
         return False
     slots = _slots(tx, run_id)
     symbol, level, due_at = slots.get(told.rule.symbol), slots.get(told.rule.level), slots.get(told.due)
-    if symbol is None or level is None or due_at is None:  # such a slot may be left out: then the person answers
+    if symbol is None or level is None or due_at is None:  # an optional slot was left out, so the person must answer
         due.cancel(tx, ANSWER, run_id)
         return False
     found = _ask_bars(tx, decision, told.rule, slots, due_at)
@@ -210,7 +211,7 @@ def _answer_again(tx: Tx, cards: CardTypes, run_id: str) -> bool:
 
 
 def _ask_bars(tx: Tx, decision: Decision, rule: BarRule, slots: Mapping[str, Any], due_at: str) -> BarAnswer | None:
-    """What the bars tell of a forecast, from when it was recorded."""
+    """The answer of the bars since the forecast was recorded; None while later bars may still decide it."""
     begins = stamp(max(decision.recorded_at or decision.decided_at, decision.decided_at))
     symbol = prices.resolve_symbol(tx.conn, slots[rule.symbol])
     return BarQuestion(tx, rule, symbol, float(slots[rule.level]), begins, due_at, stamp(tx.clock())).answer()
@@ -224,16 +225,13 @@ def _close_on_bars(tx: Tx, run_id: str, rule: BarRule, slots: Mapping[str, Any],
 
 
 def _reopen(tx: Tx, run_id: str, why: str | None) -> None:
-    """The bars that answered it are gone: it waits for others, or for the person."""
+    """Open a forecast again, because the bars that answered it were corrected or removed."""
     _set(tx, run_id, state="open", note=why)
     due.remind(tx, ANSWER, run_id, stamp(tx.clock()))
 
 
 def _close(tx: Tx, run_id: str, outcome: str, at: str, by: str, **told: str | None) -> None:
-    if outcome == VOID:
-        state = "expired"
-    else:
-        state = "resolved"
+    state = "expired" if outcome == VOID else "resolved"
     _set(tx, run_id, state=state, outcome=outcome, closed_at=at, closed_by=by, **told)
     due.cancel(tx, ANSWER, run_id)
 
@@ -278,7 +276,7 @@ def _to_due(kind: CardType, row: Any, agent: str, slots: Mapping[str, Any]) -> D
 
 
 def possible_outcomes(kind: CardType, slots: Mapping[str, Any]) -> tuple[str, ...]:
-    """The choices or classes of which one answers a forecast; none where yes or no does, or a number."""
+    """The choices or classes of which one is the answer; empty if the answer is yes or no, or a number."""
     told = kind.forecast
     if told is not None and told.classes is not None:
         return tuple(slots[told.classes])

@@ -1,5 +1,5 @@
-"""Prices, as an extension offers them under the name `bars`. Where none does there are no bars: a trade is followed by
-nobody but the person, and a symbol is what it was called."""
+"""Prices from whichever extension offers them under the name `bars`. If none does, there are no bars: then trades are
+not followed, and symbols stay as they were written."""
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
@@ -33,7 +33,7 @@ class Bar(Protocol):
 
 
 class PriceSpan(Protocol):
-    """The stretch of time in which bars of a symbol came in, or were corrected."""
+    """The time span in which bars of a symbol came in, or were corrected."""
 
     @property
     def symbol(self) -> str: ...
@@ -103,12 +103,12 @@ def close_known_then(conn: Connection, symbol: str, instant: str) -> float | Non
 
 
 def unsettled_spans(conn: Connection) -> Sequence[PriceSpan]:
-    """Where bars came in and decisions were not followed anew since."""
+    """The spans of bars that came in and after which decisions were not followed anew."""
     prices = offered("bars")
     return () if prices is None else prices.unsettled_spans(conn)[1]
 
 
-# Of a bar that is there: somebody offered it.
+# The rest is called only with bars, so some extension offers them.
 
 
 def bar_end(bar: Bar) -> str:

@@ -1,8 +1,8 @@
 """Records decisions made elsewhere, by an agent that runs in somebody's own program.
 
-A recorded card is checked like one of our own, and followed from the instant at which it was made. It has a key, so
-that sending it again records it once. A card that is recorded when the bars or the date have already shown its end has
-predicted nothing: such a card is late, is shown, and counts for no calibration.
+A recorded card is checked like one of our own, and followed from the instant at which it was made. With a key, the same
+card is recorded only once. If it is recorded when its result could be known already, from bars or because its date is
+over, it has predicted nothing: such a card is late; it is shown and counts for no calibration.
 """
 
 import json
@@ -28,12 +28,12 @@ from keepbook.extensions.agents.tables import runs as run_rows
 from keepbook.storage.database import Tx
 
 SKEW = timedelta(minutes=2)
-"""By so much another machine's clock may be ahead of ours."""
+"""How far another machine's clock may be ahead of ours."""
 MOST_LINES = 1000
 LINK_LIMIT = 2000
 
 Transcript = str | Sequence[Mapping[str, Any]] | None
-"""What was said: one text, or turns with `role` and `text`."""
+"""The transcript: one text, or turns with `role` and `text`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +120,10 @@ def record_second_look(
 ) -> RecordedDecision:
     """Record a second look at a run that was made elsewhere. The run itself stays as it is."""
     parent = runs.get_run(tx, run_id)
-    if key is not None and (known := _find_by_key(tx, parent.agent_id, clean_line(key, "key", 1, 200))) is not None:
+    known = None
+    if key is not None:
+        known = _find_by_key(tx, parent.agent_id, clean_line(key, "key", 1, 200))
+    if known is not None:
         asked, form = known.prompt, cards.re_examination_of(cards.find(parent.card.type if parent.card else ""))
     else:
         look = second_looks.ask_second_look(tx, now, cards, run_id)
@@ -174,7 +177,7 @@ def _write(
     tx.conn.execute(update(run_rows).where(run_rows.c.owner == tx.owner, run_rows.c.id == id).values(ended))
     if row["nature"] == RECORDED and form.is_decision:
         decisions.open_decision(tx, form, id, agent_id, slots, moment, recorded_at=now)
-        # What is there already tells whether it comes too late.
+        # With bars that are there already, or the date, it may be closed at once: then it came too late.
         if form.forecast is None:
             decisions.follow(tx, id)
         else:
@@ -195,7 +198,7 @@ def clean_made_at(made_at: Moment, now: str, zone: str) -> str:
 def _check_replay(
     tx: Tx, known: Run, form: CardType, row: Mapping[str, Any], card: Mapping[str, Any], moment: str
 ) -> RecordedDecision:
-    """The same once more is answered with what is there; anything else under its key is refused."""
+    """The stored decision, if the same card was sent again; raises if the key was used for another card."""
     same = known.kind == row["nature"] and known.parent_run == row["parent_run"] and known.card is not None
     same = same and moment == stamp(second_looks.card_made_at(known))
     if not same or known.card is None or validate(form, card, moment) != known.card.slots:

@@ -1,7 +1,8 @@
-"""Results follow the facts: updates decisions after bars came late, were corrected or removed.
+"""Earlier results of decisions, and which decisions new bars touch.
 
-A result is a function of the card and the bars. An earlier result is kept with the time span in which it was what was
-known, so that an answer as of then says the same. A person's own word is never touched.
+A result is computed from the card and the bars. If bars come late, are corrected or removed, it is computed again; the
+earlier result is stored with the time span in which it was known, so that an answer as of then is the same. A person's
+own answer is never changed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +22,7 @@ from keepbook.storage.database import Tx
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Former:
-    """How a decision had turned out as far as was known from `known_at` to `until`."""
+    """The result of a decision that was known from `known_at` to `until`."""
 
     known_at: datetime
     until: datetime
@@ -38,7 +39,7 @@ class Former:
 
 
 def keep_former(tx: Tx, row: Any, now: str) -> None:
-    """Store the present result of a closed decision as what was known until now, before it gets another."""
+    """Store the present result of a closed decision as a former one, before it is replaced."""
     if row.state == "open":
         return
     mine = (former_results.c.owner == tx.owner, former_results.c.run_id == row.run_id)
@@ -52,7 +53,8 @@ def keep_former(tx: Tx, row: Any, now: str) -> None:
 
 
 def touched_by(tx: Tx, spans: Sequence[PriceSpan]) -> list[str]:
-    """The decisions whose course so far lies in the new data. A course that only goes on is followed as usual."""
+    """The decisions that were followed on bars in these spans. Those that the new bars only continue are left out: the
+    sweep follows them."""
     if not spans:
         return []
     of = {span.symbol: span for span in spans}
@@ -116,8 +118,5 @@ def decisions_as_of(tx: Tx, rows: Sequence[Any], known_at: str) -> Iterator[Any]
             before = former.get(row.run_id)
             told |= {name: None if before is None else getattr(before, name) for name in RESULT}
             told["state"] = told["state"] or "open"
-            if before is not None:
-                told["known_at"] = before.known_at
-            else:
-                told["known_at"] = None
+            told["known_at"] = None if before is None else before.known_at
         yield SimpleNamespace(**told)

@@ -1,7 +1,7 @@
-"""What somebody is told who looks again at an earlier card: one prompt, made from that card alone.
+"""The prompt for a second look at an earlier card, made from that card alone.
 
-Our own runs are sent it, and so is whoever runs an agent elsewhere and records its second looks here. It overrides the
-agent's usual task and form, so it works for any agent and any card.
+Our own runs get it, and programs that run an agent elsewhere and record its second looks here. It replaces the agent's
+usual task and form, so it works for any agent and any card.
 """
 
 import json
@@ -37,7 +37,8 @@ This is advice: nothing is carried out because of it, and the earlier card stays
 
 @dataclass(frozen=True, slots=True)
 class SecondLook:
-    """What to answer, and with which slots: the prompt says both in words, `actions` names what may be suggested."""
+    """The prompt of a second look, the slots of its answer, and the actions that may be suggested; the prompt says
+    both."""
 
     run_id: str
     prompt: str
@@ -49,7 +50,7 @@ class SecondLook:
 
 
 def second_look_prompt(card: Card, at: datetime, now: datetime, form: CardType) -> str:
-    """The whole prompt of a re-examination, from the earlier card. `form` has that card's own actions."""
+    """The prompt of a re-examination, from the earlier card. `form` is the card type of the answer."""
     return _RE_EXAMINE.format(
         at=f"{stamp(at)[:16].replace('T', ' ')} UTC",
         age=age(stamp(at), stamp(now)),
@@ -60,7 +61,7 @@ def second_look_prompt(card: Card, at: datetime, now: datetime, form: CardType) 
 
 
 def card_text(slots: Mapping[str, Any]) -> str:
-    """A card as text; nothing in it can end the part it stands in."""
+    """A card as text, escaped so that nothing in it can close the part around it."""
     return as_part_text(json.dumps(slots, ensure_ascii=False, indent=2))
 
 
@@ -73,9 +74,10 @@ def card_made_at(run: Run) -> datetime:
 
 
 def ask_second_look(tx: Tx, now: str, cards: CardTypes, run_id: str) -> SecondLook:
-    """What a second look at a run is asked now; `Conflict` where its card allows none, or none any more."""
+    """What a second look at a run is to answer now. Raises `Conflict` if its card does not allow one, or no longer."""
     parent = runs.get_run(tx, run_id)
-    if (refusal := runs.why_not_re_examined(tx, cards, parent)) is not None:
+    refusal = runs.why_not_re_examined(tx, cards, parent)
+    if refusal is not None:
         raise refusal
     if parent.card is None:
         raise Conflict(f"run {run_id} has no card to look at again", code="not_re_examinable")

@@ -1,9 +1,9 @@
-"""What a specialist is asked: a run's prompt without what it tells of a position or of an earlier decision.
+"""The task of a specialist: a run's prompt without sentences about a position or an earlier decision.
 
-A specialist's view is worth something because it is its own. A prompt may say what is held ("I'm long from 1,850, stop
-1,700: what now?"): such sentences do not reach it, only the symbols they name. Where nothing else is left, the matter
-alone is asked. A card that is followed as a trade is read strictly; in any other prompt, which may hold code or
-documents, a sentence must speak of somebody's own holding in so many words.
+A specialist should form a view of its own. A prompt may say what is held ("I'm long from 1,850, stop 1,700: what
+now?"): such sentences are left out, and only the symbols in them are kept. If nothing is left, the task is the agent's
+name. For a card that is followed as a trade, the check is strict. Other prompts may contain code or documents, so there
+only sentences are left out that speak explicitly of somebody's own holding.
 """
 
 from collections.abc import Sequence
@@ -39,12 +39,16 @@ _FIGURE = regex(r"\d")
 
 
 def blind_task(prompt: str, agent: Agent, card: CardType, figures: Sequence[float] = ()) -> str:
-    """The prompt as a specialist may see it. `figures` are those of the agent's open decisions."""
+    """The prompt as a specialist may see it. `figures` are the prices of the agent's open decisions; a sentence with
+    one of them is left out."""
     known = {f"{figure:.10g}" for figure in figures}
     strict = card.follow is not None
     kept, dropped = list[str](), list[str]()
     for sentence in filter(str.strip, _ENDS.split(prompt)):
-        (dropped if _tells_of_position(sentence, known, strict=strict) else kept).append(sentence)
+        if _tells_of_position(sentence, known, strict=strict):
+            dropped.append(sentence)
+        else:
+            kept.append(sentence)
     if not dropped:
         return prompt
     text = "\n".join(kept).strip()

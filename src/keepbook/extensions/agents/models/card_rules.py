@@ -1,10 +1,11 @@
-"""Named rules: they compute the cards of a type that says `computed = "…"`, and no model is asked.
+"""Rules that compute the cards of a type with `computed = "…"`, without a model.
 
-A rule reads the bars through the agent's own tool, so that its transcript shows what it saw, and states itself on the
-card. `drift` goes with where the last close stands against the mean of 15 bars, in average ranges: far enough above it
-LONG, below it SHORT, else WAIT; the stop is two ranges away, the target 2.8; conviction grows with the distance. At a
-second look conviction runs from what was stated at the entry to 0 at the stop and 100 at the target. Of several symbols
-that an agent watches each has its day; what the prompt names comes first.
+A rule reads the bars with the agent's own tool, so that the transcript shows what it saw, and the card names the rule.
+`drift` compares the last close with the mean of 15 bars. If it is far enough above it, in average ranges of a bar, the
+card says LONG; far enough below, SHORT; else WAIT. The stop is two ranges away and the target 2.8, and conviction grows
+with the distance. At a second look, conviction is the stated one at the entry, 0 at the stop and 100 at the target. The
+symbol is the first one in the prompt that has bars; without one in the prompt, the agent's watched symbols take turns,
+one a day.
 """
 
 import asyncio
@@ -28,10 +29,10 @@ STOP, TARGET = 2.0, 2.8
 LEAST_SURE, MOST_SURE = 42, 89
 HOLDING, WAITING = timedelta(days=12), timedelta(days=2)
 RISKED = 30.0
-"""How much a trade loses at its stop, in the currency of its price: its size follows from that."""
+"""The loss of a trade at its stop, in the currency of its price; the size of the trade follows from it."""
 CLOSE_UNDER, SCALE_OVER = 35, 80
 TRIED = 4
-"""How many of the symbols that a prompt names are looked up."""
+"""How many symbols of a prompt are looked up."""
 STATED = f"Rule drift: with the close against its mean of {LOOKED_BACK} bars; stop {STOP:g}, target {TARGET:g} ranges."
 
 _SYMBOL = regex(r"(?<![\w/])[A-Z][A-Z0-9]{1,11}(?:[/-][A-Z][A-Z0-9]{1,11})?(?![\w/])")
@@ -66,17 +67,12 @@ class SymbolBars:
 
 
 def drift(bars: SymbolBars | None, named: str | None, now: datetime) -> dict[str, Any]:
-    """A trade with the drift, or the reason to wait."""
+    """The slots of a card: a trade in the direction of the drift, or to wait, with the reason."""
+    if bars is None and named:
+        nothing = f"There are no bars for {named}, so there is nothing to go by."
+        return _wait(named, f"no bars for {named}", nothing, now)
     if bars is None:
-        if named:
-            why = f"no bars for {named}"
-        else:
-            why = "no symbol named"
-        if named:
-            said = f"There are no bars for {named}, so there is nothing to go by."
-        else:
-            said = "No symbol was named."
-        return _wait(named or "NONE", why, said, now)
+        return _wait("NONE", "no symbol named", "No symbol was named.", now)
     if len(bars.closes) < LOOKED_BACK or bars.span <= 0:
         return _wait(bars.symbol, f"only {len(bars.closes)} bars", f"There is too little to go by. {STATED}", now)
     close, mean, span = bars.close, bars.mean, bars.span
@@ -112,12 +108,10 @@ def drift(bars: SymbolBars | None, named: str | None, now: datetime) -> dict[str
 
 
 def second_look(earlier: Mapping[str, Any], bars: SymbolBars | None, named: str | None) -> tuple[int, str]:
-    """How much of an earlier trade still holds, and one sentence on what changed."""
-    stated = earlier.get("conviction")
-    if isinstance(stated, int | float):
-        stated = float(stated)
-    else:
-        stated = 50.0
+    """The conviction that an earlier trade has now, and one sentence on what changed."""
+    stated = 50.0
+    if isinstance(earlier.get("conviction"), int | float):
+        stated = float(earlier["conviction"])
     if bars is None:
         return round(stated), f"There are no bars for {named or 'it'}, so nothing could be checked."
     prices = [earlier.get(name) for name in ("entry", "stop", "target")]
@@ -144,7 +138,8 @@ def second_look(earlier: Mapping[str, Any], bars: SymbolBars | None, named: str 
 
 
 def advice(score: int, choices: Sequence[str]) -> str:
-    """The advice for a score, in the words of a trade; for other words the first, since their meaning is not known."""
+    """The advice for a score: HOLD, CLOSE or SCALE. If the card's choices are other words, the first of them, because
+    their meaning is not known."""
     wanted = "HOLD"
     if score < CLOSE_UNDER:
         wanted = "CLOSE"
@@ -156,7 +151,7 @@ def advice(score: int, choices: Sequence[str]) -> str:
 
 
 RULES: dict[str, Callable[[SymbolBars | None, str | None, datetime], dict[str, Any]]] = {"drift": drift}
-"""By the name that a card type gives in `computed`."""
+"""The rules, by the name that a card type has in `computed`."""
 
 
 # An execution
@@ -174,7 +169,7 @@ class ByRule:
         assert order.card is not None
         card, rule = order.card, str(order.card.computed)
         work = _RuleWork(order, self._book.now)
-        # A tool reads the database and may wait its turn there; others go on meanwhile.
+        # In a thread: a tool reads the database and may have to wait, while other runs go on.
         if card.name == RE_EXAMINATION:
             slots = await asyncio.to_thread(work.second_look, card)
         else:
@@ -188,7 +183,7 @@ class ByRule:
 
 
 class _RuleWork:
-    """One card in the making, with the tool calls made for it."""
+    """Computes one card; `made` are the tool calls made for it."""
 
     def __init__(self, order: Execution, now: datetime) -> None:
         self._order = order
@@ -202,20 +197,16 @@ class _RuleWork:
     def second_look(self, card: CardType) -> dict[str, Any]:
         choices = next((slot.choices for slot in card.slots if slot.name == "suggested_action"), ())
         found = _DECISION.search(self._order.prompt.text)
-        if found:
-            earlier = json.loads(found[2])
-        else:
-            earlier = {}
-        if earlier.get("symbol"):
-            bars, named = self._find_bars([str(earlier["symbol"])])
-        else:
-            bars, named = self._find_bars([])
+        earlier = json.loads(found[2]) if found else {}
+        symbols = [str(earlier["symbol"])] if earlier.get("symbol") else []
+        bars, named = self._find_bars(symbols)
         score, notes = second_look(earlier, bars, named)
         return {"conviction_score": score, "notes": notes, "suggested_action": advice(score, choices)}
 
     def _symbols(self) -> list[str]:
-        """Those of the prompt; else, of those that the agent watches, the one whose day it is."""
-        if asked := symbols_in(self._order.prompt.text):
+        """The symbols of the prompt; without any, the one of the agent's watched symbols whose turn it is today."""
+        asked = symbols_in(self._order.prompt.text)
+        if asked:
             return asked
         watched = symbols_in(self._order.agent.instructions)
         if watched:
@@ -223,16 +214,17 @@ class _RuleWork:
         return []
 
     def _find_bars(self, symbols: Sequence[str]) -> tuple[SymbolBars | None, str | None]:
-        """The bars of the first symbol that has any, and that symbol; else the first one named."""
+        """The bars of the first symbol that has any, and that symbol. If none has, None and the first symbol."""
         for symbol in symbols[:TRIED]:
-            if (bars := self._bars(symbol)) is not None:
+            bars = self._bars(symbol)
+            if bars is not None:
                 return bars, symbol
-        return None, symbols[0] if symbols else None
+        return None, next(iter(symbols), None)
 
     def _bars(self, symbol: str) -> SymbolBars | None:
         arguments = {"symbol": symbol, "limit": LOOKED_BACK}
         answer = self._order.tools.call("get_bars", arguments)
-        # Within a session no two calls may have the same id.
+        # A random id, because no two calls in a session may have the same.
         self.made.append(ToolCall(f"look_{secrets.token_hex(4)}", "get_bars", arguments, answer.text))
         found = None
         if not answer.error:

@@ -1,7 +1,7 @@
-"""Who may judge: a card is the judgement of a model, or of the rule that its type names.
+"""Checks that there is somebody to make a card: a model, or the rule that the card type names.
 
-Without either the run fails, before anybody of its team is asked and before anything is spent; nothing is written in
-place of a card. It is tried again when there is a model (see `due_work`).
+Without either the run fails, before its team is asked and before anything is spent; nothing is written in place of a
+card. The run is tried again when there is a model (see `due_work`).
 """
 
 from keepbook.errors import KeepbookError, LimitReached, ModelFailed
@@ -15,7 +15,7 @@ from keepbook.models.choose import Models
 def missing_judge(
     models: Models, agent: Agent, card: CardType | None, *, over_cap: bool, model: str | None = None
 ) -> KeepbookError | None:
-    """Why nobody can make this card now, if so; `model` is another than the agent's own."""
+    """The error that says why nobody can make this card now, or None. `model` is taken in place of the agent's own."""
     if card is not None and card.computed is not None:
         return None
     if over_cap:

@@ -1,8 +1,8 @@
-"""A run executed by Keepbook's own models: the session is what earlier runs said, as it was kept.
+"""Executes a run with Keepbook's own models. The session is what earlier runs said, as it is stored.
 
-What is sent only grows at its end until the session is too long for the budget. Then the oldest runs are replaced, in
-what is sent, by a summary that is frozen from there on; what is kept of them stays whole. Runs are never cut in half,
-so no tool call is parted from its answer.
+Requests only grow at their end until the session is too long for the budget. Then the oldest runs are replaced, in what
+is sent, by a summary that stays the same; the stored runs stay complete. A run is never cut in half, so no tool call is
+separated from its answer.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ _EARLIER = "What came before in your session, in short:"
 
 @dataclass(frozen=True, slots=True)
 class SessionStep:
-    """What one earlier run added to the session."""
+    """The messages that one earlier run added to the session."""
 
     number: int
     said: tuple[PromptMessage, ...]
@@ -44,7 +44,7 @@ class SessionStep:
 
 
 class Native:
-    """Keepbook's own models at work."""
+    """The adapter for Keepbook's own models."""
 
     name = "native"
 
@@ -82,7 +82,7 @@ class Native:
                 yield ExecutionResult(whole.text, tuple(said), f"s_{secrets.token_hex(6)}", usage, model.name, past)
 
     async def _past_to_send(self, order: Execution) -> tuple[SessionPast, Usage]:
-        """What is sent before this run's prompt, and what it cost to make that short enough."""
+        """What is sent before this run's prompt, and the cost of a summary that had to be made for it."""
         if order.after is not None and order.after.past is not None:
             before = order.after.past
             return replace(before, said=before.said + order.after.said), Usage()
@@ -105,11 +105,11 @@ class Native:
 
 
 def _due(steps: Sequence[SessionStep], keep: int) -> Sequence[SessionStep]:
-    """Everything before the latest runs that fit into `keep`."""
-    held = 0
+    """The steps to summarise: all before the latest ones that fit into `keep` tokens."""
+    kept = 0
     for at in range(len(steps) - 1, -1, -1):
-        held += steps[at].size
-        if held > keep:
+        kept += steps[at].size
+        if kept > keep:
             return steps[: at + 1]
     return ()
 
@@ -121,7 +121,7 @@ def _turns(steps: Sequence[SessionStep]) -> list[DialogueTurn]:
 
 
 def _with_summary(said: tuple[PromptMessage, ...], summary: str | None) -> tuple[PromptMessage, ...]:
-    """With the summary of what is no longer sent before the first message that is."""
+    """The messages, with the summary of older ones as hidden context of the first."""
     if not summary:
         return said
     first, *rest = said
@@ -132,5 +132,5 @@ def _with_summary(said: tuple[PromptMessage, ...], summary: str | None) -> tuple
 def _review_decisions(order: Execution) -> ToolCall:
     arguments = {"limit": 5}
     answer = order.tools.call(MY_DECISIONS, arguments)
-    # Within a session no two calls may have the same id.
+    # A random id, because no two calls in a session may have the same.
     return ToolCall(f"review_{secrets.token_hex(4)}", MY_DECISIONS, arguments, answer.text)

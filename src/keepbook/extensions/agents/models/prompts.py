@@ -46,21 +46,21 @@ Look at this now and give your own read of it:
 
 @dataclass(frozen=True, slots=True)
 class SpecialistReport:
-    """What a specialist sees; without words where its run failed."""
+    """What a specialist reports; `text` is None if its run failed."""
 
     name: str
     text: str | None
 
 
 def system(agent: Agent, *, card: CardType | None = None, block: str = "") -> str:
-    """The system prompt of an agent's run, or of a chat with it where no card is wanted."""
+    """The system prompt of an agent's run, or, without a card, of a chat with it."""
     return system_of(agent.name, agent.instructions, agent.team, card=card, block=block)
 
 
 def system_of(
     name: str, instructed: str, team: Sequence[Specialist] = (), *, card: CardType | None = None, block: str = ""
 ) -> str:
-    """The same for an agent that is not there yet."""
+    """The system prompt of an agent with this name and these instructions, which need not exist yet."""
     parts = [f"You are {name}.\n\n{instructed}".strip()]
     if team:
         roster = "\n".join(f"- {one.name}: {_first_line(one.instructions)}".rstrip(": ") for one in team)
@@ -73,31 +73,33 @@ def system_of(
 
 
 def blind(specialist: Specialist) -> str:
-    """The system prompt of a specialist. It says nothing of whose lead is asking, or why."""
+    """The system prompt of a specialist. It does not say who is asking, or why."""
     return "\n\n".join(filter(None, [_BLIND.format(name=specialist.name), specialist.instructions, TRUST]))
 
 
 def run_prompt(
     text: str, now: datetime, zone: str, reads: Sequence[SpecialistReport] = (), feedback: Sequence[str] = ()
 ) -> PromptMessage:
-    """A run's own prompt, with the hour, what its percentages have meant and the team's reads before it."""
-    told = [clock_line(now, zone)]
+    """A run's own prompt. Its hidden context has the time, how earlier percentages turned out, and the team's
+    reports."""
+    hidden = [clock_line(now, zone)]
     if feedback:
-        told.append("What the probabilities that you stated have meant so far:\n" + "\n".join(feedback))
+        hidden.append("What the probabilities that you stated have meant so far:\n" + "\n".join(feedback))
     if reads:
-        told.append(f"What your team reads now:\n{_reports_as_json(reads)}")
-    return PromptMessage("user", text.strip() or NO_PROMPT, "\n\n".join(told))
+        hidden.append(f"What your team reads now:\n{_reports_as_json(reads)}")
+    return PromptMessage("user", text.strip() or NO_PROMPT, "\n\n".join(hidden))
 
 
 def task(text: str, now: datetime, zone: str) -> PromptMessage:
-    """What a specialist is asked."""
+    """The prompt of a specialist."""
     return PromptMessage("user", _READ.format(task=text.strip() or NO_PROMPT), clock_line(now, zone))
 
 
 def card_matter(card: Card, agent: Agent) -> str:
-    """What a card is about, and nothing that it says about that: a symbol is one word. Where it does not tell, the
-    agent's name: a prompt may speak of what is held."""
-    if words := str(card.slots.get("symbol") or "").split():
+    """What a card is about, without what it says about it: its symbol (one word), else its subject, else the agent's
+    name. The run's prompt is not taken, because it may tell of a position."""
+    words = str(card.slots.get("symbol") or "").split()
+    if words:
         return words[0]
     return str(card.slots.get("subject") or agent.name)
 
@@ -108,13 +110,13 @@ def clock_line(now: datetime, zone: str) -> str:
 
 
 def told_chat(said: Sequence[PromptMessage]) -> str:
-    """A chat so far as one text, for a program that is given no other past."""
+    """A chat so far as one text, for a program that has no session of it."""
     lines = [f"{'Person' if one.role == 'user' else 'You'}: {one.text.strip()}" for one in said if one.text.strip()]
     return as_part("chat", "\n\n".join(lines))
 
 
 def _reports_as_json(reads: Sequence[SpecialistReport]) -> str:
-    """Each as one line of JSON: nothing in a read can pass for the next one."""
+    """The reports, each as one line of JSON, so that no text in a report can look like the next report."""
     return "\n".join(
         f"- {one.name}: {json.dumps(one.text, ensure_ascii=False) if one.text else 'No read: this one failed.'}"
         for one in reads

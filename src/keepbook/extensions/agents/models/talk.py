@@ -1,8 +1,9 @@
-"""A chat with an agent: one thread that goes on, and with Active Memory the session that its runs share.
+"""A chat with an agent: one thread, in which each reply is a run.
 
-What is said stays in the thread whatever happens to the session. With memory off the chat sees its own thread, a long
-one compressed like any chat; with memory on it sees the session instead, and each reply moves it. Every turn is a run.
-A reply that breaks off moves nothing: its run has failed, and what was written stays in the thread, to be gone on with.
+With memory off, the agent sees the thread, which is compressed like that of any chat. With Active Memory it sees the
+session that it shares with its runs, and each reply changes the session. What is said stays in the thread whatever
+happens to the session. If a reply breaks off, its run has failed and the session stays as it was; the piece is stored
+in the thread and can be continued.
 """
 
 import asyncio
@@ -35,7 +36,7 @@ from keepbook.tools.catalogue import ToolSet
 
 
 def thread_of(book: Book, ref: str) -> Chat:
-    """The one chat with an agent, begun if need be; one in the trash is left there and another begun."""
+    """The one chat with an agent. If there is none, or it is in the trash, another is begun."""
     with book.transaction():
         agent = book.agents.get(ref)
         if agent.thread_id is not None:
@@ -53,7 +54,7 @@ def thread_of(book: Book, ref: str) -> Chat:
 
 
 def agent_of(chat: Chat) -> Agent | None:
-    """The agent whose one chat this is."""
+    """The agent whose chat this is; None if it is no agent's."""
     thread = chat.thread
     if thread.agent is None:
         return None
@@ -93,16 +94,14 @@ class AgentTalk(Talk):
     async def _answer(
         self, taken: TurnTaken, instead_of: int | None = None, begun: ReplyPiece | None = None
     ) -> AsyncIterator[ReplyEvent | Notice | ReplyStored]:
-        """Each answer is a run. One that breaks off has failed, and leaves in the thread what was written of it."""
-        spoken, view = taken.message, view_of(taken, self.book.meaning) if self.by_notebook else None
+        """Reply with a run. If the reply breaks off, the run fails and the piece is stored in the thread."""
+        spoken = taken.message
+        view = view_of(taken, self.book.meaning) if self.by_notebook else None
         run = await asyncio.to_thread(
             lambda: self.book.runs.queue(self.agent.id, "chat", prompt=spoken.text, thread_id=self.chat.id)
         )
         work = await asyncio.to_thread(self._runner.take, run.id)
-        if begun:
-            calls = begun.calls
-        else:
-            calls = ()
+        calls = begun.calls if begun else ()
         turns, written = self.chat.thread.turns, ReplyPiece("", calls)
 
         def keep(why: str) -> Message | None:
@@ -125,7 +124,7 @@ class AgentTalk(Talk):
                 await asyncio.to_thread(keep, "failed")
                 raise
             except (GeneratorExit, asyncio.CancelledError):
-                # Nobody listens any more. The thread stores it, also where this task is cancelled once more.
+                # Nobody listens any more. It is stored in a thread, which goes on if this task is cancelled once more.
                 kept = asyncio.get_running_loop().run_in_executor(None, keep, "left")
                 with suppress(asyncio.CancelledError):
                     await asyncio.shield(kept)
@@ -137,7 +136,7 @@ class AgentTalk(Talk):
     async def _events(
         self, work: RunInProgress, spoken: Message, begun: ReplyPiece | None, view: View | None
     ) -> AsyncIterator[ReplyEvent | Notice | ExecutionResult]:
-        """What happens in the run, up to what it comes to."""
+        """Perform the run and yield its events; the last one is its result."""
         runner = self._runner
         await runner.turn(work)
         await asyncio.to_thread(runner.start, work)
@@ -155,9 +154,10 @@ class AgentTalk(Talk):
         )
         async with aclosing(runner.execute(work, order)) as events:
             async for event in events:
-                if isinstance(event, ExecutionResult) and (why := tools.why_proposed):
-                    yield TextDelta(BREAK + why)
-                    yield replace(event, text=event.text + BREAK + why)
+                if isinstance(event, ExecutionResult) and tools.why_proposed:
+                    more = BREAK + tools.why_proposed
+                    yield TextDelta(more)
+                    yield replace(event, text=event.text + more)
                 elif not isinstance(event, ReplyFinished):
                     yield event
 
@@ -168,13 +168,13 @@ class AgentTalk(Talk):
         return prompts.system(work.agent, block=self._runner.block(work).text), tools
 
     def _earlier(self, spoken: Message) -> tuple[PromptMessage, ...]:
-        """The thread up to what was just said."""
+        """The messages of the thread before what was just said."""
         through, summary = compressed_through(self.chat.thread)
         said = self._current_messages(spoken.turn)
         return plan_messages(said, compressed_through=through, summary=summary, budget=self._budget).said[:-1]
 
     def _keep(self, work: RunInProgress, done: ExecutionResult, spoken: Message, instead_of: int | None) -> Message:
-        """The reply in the thread and the run with its session: both or neither."""
+        """Store the reply in the thread, and the run with its session: both or neither."""
         reply = ReplyPiece(done.text, tuple(call for one in done.said for call in one.calls))
         with self.book.transaction():
             message = self._add(reply, spoken, instead_of)
@@ -184,7 +184,7 @@ class AgentTalk(Talk):
     def _keep_piece(
         self, spoken: Message, turns: int, written: ReplyPiece, why: str, instead_of: int | None
     ) -> Message | None:
-        """What there is of a reply that broke off, after the turns it was asked at and not once more was said."""
+        """Store the piece of a reply that broke off, unless the chat has more `turns` now than when it began."""
         if not written.text.strip():
             return None
         with self.book.transaction():

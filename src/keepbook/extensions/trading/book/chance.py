@@ -1,10 +1,11 @@
-"""How likely a group of trades got as far from zero by luck alone, where the trades of a day share their luck.
+"""The p-value of a group of trades: how likely its mean is as far from zero by chance alone.
 
-A group is its days: what it made on each, and with how many trades. Its mean is put in standard errors of whole days,
-and compared with groups of as many days and trades that are drawn from the whole book, its mean taken out, each day's
-part from one day. So every strategy is held against its own kind of luck, days included. Where positions are held for
-more than a day, weeks take the place of days. The level of 10 % is for the life of a book: it is looked at 30, 60,
-120 … trades, and each look has a part of it that was fixed beforehand.
+Trades of one day depend on each other, so a group is described by its days: the sum of returns on each, and the number
+of trades. The group's mean, in standard errors by days, is compared with that of random groups. These have as many days
+and trades and are drawn from all trades of the book, less their mean, each day's trades from one day. So a strategy is
+compared with the variation of its own results. If positions are held for more than a day, weeks are taken in place of
+days. The level of 10 % is for all looks together: findings are looked for at 30, 60, 120 … trades, and each look has a
+fixed part of it.
 """
 
 import math
@@ -18,28 +19,29 @@ from random import Random
 from keepbook.book.ground.by_days import student
 
 FIRST_TRADES = 30
-"""From so many trades on there is something to look for, and again at every doubling."""
+"""The number of trades at the first look; the next looks are at every doubling."""
 FEWEST_CLOSING_DAYS = 12
 FALSE_DISCOVERIES = 0.10
 RESAMPLES = 20_000
 BEYOND = 20
-"""So many draws beyond what was seen are enough to know a p that is no small one."""
+"""Drawing stops when so many random groups were further from zero: then p is not small, and known well enough."""
 INTERVAL_SAMPLES = 4000
 _EARLY_PARTS = (0.0, 0.15, 0.15, 0.45)
 _LATER_PARTS = 0.25
-"""Of the 10 %: before 30 trades, at 30, 60 and 120; at all later looks together, each half as much as the last."""
+"""The parts of the 10 %: _EARLY_PARTS before 30 trades and at 30, 60 and 120; _LATER_PARTS for all later looks
+together, each with half as much as the one before."""
 LARGE = 60
-"""In groups of more days chance is Student's t."""
+"""For groups of more days, Student's t is used in place of random groups."""
 
 DaySums = tuple[tuple[float, int], ...]
-"""What a group made on each of its days, and with how many trades."""
+"""For each day of a group, the sum of returns and the number of trades."""
 
 
 # Looks
 
 
 def judged_trades(count: int) -> int:
-    """How many of so many trades are judged: 30, 60, 120 …; 0 before the first look."""
+    """How many trades were judged at the last look, if there are `count`: 30, 60, 120 …; 0 before the first look."""
     if count < FIRST_TRADES:
         return 0
     doublings = (count // FIRST_TRADES).bit_length() - 1
@@ -47,8 +49,8 @@ def judged_trades(count: int) -> int:
 
 
 def level_of_look(judged: int) -> float:
-    """What of the 10 % the look at so many trades has. Most is found at 120 trades: before there are too few, and later
-    what is there was found."""
+    """The part of the 10 % for the look at so many trades. The look at 120 has most: before there are too few trades,
+    and after it most of what there is has been found."""
     nth = (judged // FIRST_TRADES).bit_length()
     if nth < len(_EARLY_PARTS):
         part = _EARLY_PARTS[nth]
@@ -58,7 +60,8 @@ def level_of_look(judged: int) -> float:
 
 
 def discovery_bound(ps: Sequence[float], rate: float) -> float:
-    """Benjamini–Hochberg: the largest p that counts, so that of those that do `rate` are by chance; -1 for none."""
+    """Benjamini–Hochberg: the largest p that counts as a discovery, so that the share of false ones is at most `rate`;
+    -1 if none counts."""
     found = [p for rank, p in enumerate(sorted(ps), 1) if p <= rate * rank / len(ps)]
     if found:
         return found[-1]
@@ -69,8 +72,8 @@ def discovery_bound(ps: Sequence[float], rate: float) -> float:
 
 
 def in_errors(sums: Sequence[float], counts: Sequence[int]) -> float:
-    """The mean of a group in standard errors of its days, which made these sums with so many trades each; infinite if
-    every day has the same mean, 0 if there is but one."""
+    """The mean of a group in standard errors by days; `sums` and `counts` are the returns and trades of its days.
+    Infinite if every day has the same mean, 0 if there is only one day."""
     days = len(sums)
     if days < 2:
         return 0.0
@@ -78,15 +81,15 @@ def in_errors(sums: Sequence[float], counts: Sequence[int]) -> float:
     mean = total / sum(counts)
     apart = 2 * sum(map(mul, sums, counts)) - mean * sum(map(mul, counts, counts))
     squares = sum(map(mul, sums, sums)) - mean * apart
-    if squares <= 1e-12 * days * mean * mean:  # whatever rounding says
+    if squares <= 1e-12 * days * mean * mean:  # zero but for rounding
         return math.copysign(math.inf, mean) if mean else 0.0
     return total / math.sqrt(days / (days - 1) * squares)
 
 
 @lru_cache(maxsize=512)
 def bootstrap(days: DaySums, *, seed: str) -> tuple[float, float]:
-    """The 95 % interval of the mean, from the percentiles of as many days drawn again; `seed` fixes them. The result
-    is cached: most groups are as they were at the last reflection."""
+    """The 95 % interval of the mean by a bootstrap of days; `seed` fixes the draws. The result is cached: most groups
+    have not changed since the last reflection."""
     count = len(days)
     sums, counts = zip(*Random(seed).choices(days, k=count * INTERVAL_SAMPLES), strict=True)
     means = sorted(sum(sums[at : at + count]) / sum(counts[at : at + count]) for at in range(0, len(sums), count))
@@ -95,7 +98,8 @@ def bootstrap(days: DaySums, *, seed: str) -> tuple[float, float]:
 
 
 class Chance:
-    """The luck of a book: its trades by days (or weeks), their mean taken out."""
+    """The distribution from which random groups are drawn: the returns of all trades of a book by days (or weeks), less
+    their mean."""
 
     def __init__(self, returns: Iterable[tuple[str, float]]) -> None:
         days: defaultdict[str, list[float]] = defaultdict(list)
@@ -108,8 +112,9 @@ class Chance:
         )
 
     def p_value(self, group: DaySums) -> float:
-        """The two-sided p of a group's mean. It must be far from zero and, unless the group is most of the book, as far
-        from the mean of the book: what all trades do is no lesson about some, and one large gain moves that mean."""
+        """The two-sided p-value of a group's mean. Unless the group is most of the book, the mean must also be far from
+        the mean of the book: what all trades have in common is no lesson about some of them, and one large gain moves
+        both means."""
         sums, counts = zip(*sorted(group, key=itemgetter(1)), strict=True)
         seen = in_errors(sums, counts)
         if len(group) > LARGE:
@@ -118,15 +123,16 @@ class Chance:
         if left < 0.5:
             return _drawn_p(self.days, counts, seen)
         beside = [one - many * self._mean for one, many in zip(sums, counts, strict=True)]
-        return _drawn_p(self.days, counts, seen, in_errors(beside, counts) / math.sqrt(left))  # a part of what it is in
+        # The group is a part of the book, so the difference of its mean varies less by the factor sqrt(left).
+        return _drawn_p(self.days, counts, seen, in_errors(beside, counts) / math.sqrt(left))
 
 
 @lru_cache(maxsize=4096)
 def _drawn_p(luck: tuple[tuple[float, ...], ...], counts: tuple[int, ...], *seen: float) -> float:
-    """The larger p of those seen, by drawing: a few hundred tell that it is large, and only if it is small is it drawn
-    for to the end."""
+    """The larger p-value of the values seen, by drawing random groups. If it is large, a few hundred draws are enough;
+    only if it is small, all RESAMPLES are drawn."""
     dice, sizes, drawn, more = Random(len(counts)), Counter(counts), 0, 200
-    low, high = min(seen), max(seen)  # of two on the same side the nearer to zero decides
+    low, high = min(seen), max(seen)  # of two values on the same side, the one nearer to zero decides
     above, below = 0, 0
     while drawn < RESAMPLES and min(above, below) < BEYOND:
         more = min(more, RESAMPLES - drawn)
@@ -141,7 +147,7 @@ def _drawn_p(luck: tuple[tuple[float, ...], ...], counts: tuple[int, ...], *seen
 def _draw_days(
     luck: tuple[tuple[float, ...], ...], sizes: Mapping[int, int], times: int, dice: Random
 ) -> Iterable[tuple[float, ...]]:
-    """So many groups with as many days of each size, the smallest days first."""
+    """Random groups, `times` of them, each with as many days of each size as given, the smallest days first."""
     columns = []
     for many, days in sorted(sizes.items()):
         drawn = dice.choices(_sums_within_days(luck, many), k=days * times)
@@ -151,7 +157,8 @@ def _draw_days(
 
 @lru_cache(maxsize=256)
 def _sums_within_days(luck: tuple[tuple[float, ...], ...], many: int) -> list[float]:
-    """What so many trades of one day made together, wherever in a day with as many one begins; their mean taken out."""
+    """The sums of `many` consecutive trades of a day, for every day with as many and every trade to begin at, less
+    their mean. A day is read as a circle."""
     found = []
     for day in luck:
         if len(day) >= many:

@@ -1,10 +1,11 @@
-"""Stores the figures of each day of closed trades: a page reads a thousand days and not a million trades.
+"""Stores the figures of each day of closed trades, so that a page reads a thousand days and not a million trades.
 
-A day is folded from its trades into figures that compose: sums, the best and the worst, and the drawdowns of its path,
-from which equity and drawdown follow exactly, whatever came before. A write marks the days that it touches in its own
-transaction and folds them anew before it ends, or, for a long file, in the next. A day is read from its trades if it is
-marked, if it was not wholly known at the instant asked about, or if a period begins in it. So the stored figures are
-only a shortcut: both ways give the same figures to the last digit. Days are those of the exit, in UTC.
+The trades of a day are folded into figures that can be combined with those of other days: sums, the best and the worst,
+and the drawdowns of its equity path, from which equity and drawdown follow exactly, whatever came before. A write marks
+the days that it touches in its own transaction, and folds them anew before it ends, or, for a long file, in the next
+transaction. A day is read from its trades if it is marked, if it was not completely known at the instant asked about,
+or if a period begins in it. So the stored figures are only a shortcut: both ways give the same figures to the last
+digit. Days are those of the exit, in UTC.
 """
 
 import heapq
@@ -28,13 +29,13 @@ from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement, set_columns
 
 ClosedTrade = tuple[str, float, float]
-"""A closed trade, as far as its day's figures go: exit time, PnL net of fees, fees. Plain: there may be a million."""
+"""A closed trade: exit time, PnL net of fees, fees. A plain tuple, because there may be a million."""
 TradeRow = tuple[str, float, float, str, str, str, str, str]
-"""A closed trade with all that is kept of its day: then its symbol, entry time, tag, when it was known, deployment."""
+"""A `ClosedTrade` with more fields behind it: symbol, entry time, tag, when it was known, deployment."""
 MOST_AT_ONCE = 50_000
-"""So many trades are folded in one transaction of a long load, so that nobody waits for it."""
+"""How many trades of a long load are folded in one transaction, so that no other writer waits long."""
 MOST_SPANS = 200
-"""A day with more stretches in the market than this keeps none of them."""
+"""With more `spans` than this, a day stores none of them."""
 KINDS = ("symbol", "hour", "weekday", "tag")
 
 
@@ -107,7 +108,8 @@ def fold_day(day: str, rows: Iterable[ClosedTrade]) -> DayPiece:
 
 
 def _turn(turns: list[Drawdown], high: float, low: float | None) -> None:
-    """A later drop from a higher point counts only if it is deeper: else the earlier one was worse in every way."""
+    """Add a drawdown if it is deeper than the last one. If not, it can never be the deepest: the last one began at a
+    lower peak and fell further."""
     if low is not None and (not turns or high - low > turns[-1].high - turns[-1].low):
         turns.append(Drawdown(high, low))
 
@@ -123,7 +125,7 @@ def fold_days(rows: Iterable[ClosedTrade], cuts: Collection[str] = ()) -> Iterat
 
 
 def scale_piece(piece: DayPiece, rate: float) -> DayPiece:
-    """The same in another currency."""
+    """The piece with its amounts in another currency."""
     turns = tuple(Drawdown(one.high * rate, one.low * rate) for one in piece.turns)
     amounts = {name: getattr(piece, name) * rate for name in ("gain", "loss", "fees", "best", "worst", "pnl", "high")}
     return piece._replace(turns=turns, **amounts)
@@ -141,24 +143,24 @@ def merge_spans(spans: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def together(parts: Iterable[DayParts]) -> DayParts:
-    """The parts of several days as one; with spans only if every day has stored them."""
+    """The parts of several days added up; with spans only if every day has stored them."""
     whole = DayParts()
     for one in parts:
         for kind, named in one.sums.items():
             for name, sums in named.items():
                 known = whole.sums[kind].setdefault(name, [0, 0, 0.0])
                 known[:] = [mine + more for mine, more in zip(known, sums, strict=True)]
-        if not (whole.spans is None or one.spans is None):
-            whole.spans = [*whole.spans, *one.spans]
-        else:
+        if whole.spans is None or one.spans is None:
             whole.spans = None
+        else:
+            whole.spans = [*whole.spans, *one.spans]
         whole.entered = min(filter(None, (whole.entered, one.entered)), default="")
         whole.left = max(whole.left, one.left)
     return whole
 
 
 def _whole_day(day: str, rows: Sequence[TradeRow]) -> dict[str, Any]:
-    """What is kept of a day, from all its trades."""
+    """The columns that are stored for a day, from all its trades."""
     left, pnl, fees, *_, known_at, _ = columns = list(zip(*rows, strict=True))
     piece, parts = fold_day(day, zip(left, pnl, fees, strict=True)), _parts(columns)
     told = {"sums": parts.sums, "spans": parts.spans, "entered": parts.entered, "left": parts.left}
@@ -169,7 +171,7 @@ def _whole_day(day: str, rows: Sequence[TradeRow]) -> dict[str, Any]:
 
 
 def _parts(columns: Iterable[Sequence[Any]]) -> DayParts:
-    """Of the trades of a day, by the columns of their rows."""
+    """The parts of a day. `columns` are the columns of its `TradeRow`s."""
     left, pnl, _, symbols, entered, tags, *_ = columns
     spans = merge_spans(zip(entered, left, strict=True))
     hours, weekdays = [entry[11:13] for entry in entered], [_weekday(entry[:10]) for entry in entered]
@@ -179,7 +181,7 @@ def _parts(columns: Iterable[Sequence[Any]]) -> DayParts:
 
 
 def _sum_by_name(names: Iterable[str], pnl: Iterable[float]) -> dict[str, list[float]]:
-    """Of each name its trades, its wins and what they came to, added up in the order of exits."""
+    """For each name the number of trades, the number of wins, and the sum of PnL, in the order of exits."""
     found: dict[str, list[float]] = {}
     for name, earned in zip(names, pnl, strict=True):
         sums = found.get(name)
@@ -228,13 +230,13 @@ def mark_days(tx: Tx, touched: Collection[tuple[str, str]]) -> None:
 
 
 def mark_all(tx: Tx) -> None:
-    """Mark every day with a trade, for a book whose trades came otherwise."""
+    """Mark every day with a trade, for a book whose trades were not written by `keep_trades`."""
     query = select(trades.c.deployment_id, func.substr(trades.c.exit_time, 1, 10)).where(trades.c.owner == tx.owner)
     mark_days(tx, {(row[0], row[1]) for row in tx.conn.execute(query.distinct())})
 
 
 def fold_marked_days(tx: Tx, most: int | None = None) -> bool:
-    """Fold the marked days, until so many trades were read; True when none is left."""
+    """Fold the marked days, until `most` trades were read. Returns whether no marked day is left."""
     read = 0
     for place, day in _MARKED.tuples(tx.conn, {"owner": tx.owner}):
         if most is not None and read >= most:
@@ -321,7 +323,7 @@ def _days_with_trades(
             days[-1][1].append(row)
         else:
             days.append((row.day, [row]))
-    # Of some days all trades are gone since: nothing is kept of them, and they were there.
+    # Days whose trades were all removed since have no stored row, but had trades at that instant.
     gone = corrected - {day for day, _ in days}
     days = sorted([*days, *((day, []) for day in gone if (since or "")[:10] <= day <= known_at[:10])])
 
@@ -337,7 +339,7 @@ def _days_with_trades(
 def closed_by(
     tx: Tx, deployment_ids: Sequence[str], known_at: str, since: str = "", through: str = "9"
 ) -> Iterator[ClosedTrade]:
-    """The trades themselves, in the order of exits, three columns of each, read lazily."""
+    """The trades that were known to be closed by an instant, in the order of exits, read lazily."""
     streams = [_closed_trades(tx, id, known_at, since, through) for id in dict.fromkeys(deployment_ids)]
     if len(streams) == 1:
         merged_streams = streams[0]
@@ -347,7 +349,8 @@ def closed_by(
 
 
 def _closed_trades(tx: Tx, deployment_id: str, known_at: str, since: str, through: str) -> Iterator[Any]:
-    """Exit time, deployment and key, by which streams are merged, then what is wanted."""
+    """The closed trades of one deployment: exit time, deployment and key, by which streams are merged, followed by a
+    `ClosedTrade`."""
     of = former.trades_as_of(tx, [deployment_id], known_at).c
     query = select(of.exit_time, of.deployment_id, of.key, of.exit_time.label("at"), of.pnl, of.fees)
     query = query.where(of.owner == tx.owner, of.deployment_id == deployment_id)
@@ -358,13 +361,13 @@ def _closed_trades(tx: Tx, deployment_id: str, known_at: str, since: str, throug
 
 
 def _columns(of: Any) -> list[Any]:
-    """Those of a `TradeRow`."""
+    """The columns of a `TradeRow`."""
     tag = func.coalesce(of.entry_regime_tag, of.entry_reason, "none").label("tag")
     return [of.exit_time, of.pnl, of.fees, of.symbol, of.entry_time, tag, of.known_at, of.deployment_id]
 
 
 def _kept_days(tx: Tx, deployment_ids: Sequence[str], known_at: str, first: str, last: str) -> Any:
-    """By day and deployment, each in the order in which its days are folded."""
+    """A query for the `TradeRow`s of some days, by day and deployment, each in the order in which days are folded."""
     of = former.trades_as_of(tx, deployment_ids, known_at).c
     query = select(*_columns(of)).where(of.owner == tx.owner, of.deployment_id.in_(list(deployment_ids)))
     query = query.where(of.exit_time >= first, of.exit_time < f"{last}~")

@@ -1,10 +1,9 @@
-"""Coming events, and what they may do to open positions.
+"""Coming events, and how far the price moved after earlier events like them.
 
-An event that touches a position is compared with earlier ones of its kind: how far did the price of that symbol go,
-from the last close before each to the last close within the impact window after it? Under three of them there is no
-answer, which is not zero. Everything is found by index, one look-up for each earlier event and symbol, and shared
-between positions of the same symbol, so the number of bars does not matter. Only what was known and over at the instant
-counts.
+An event that touches a position is compared with earlier events of its kind: how far did the price of that symbol move,
+from the last close before each to the last close within the impact window after it? With fewer than three such events
+there is no figure, which is not zero. Each move is one look-up in an index, shared by positions of the same symbol, so
+the cost does not depend on the number of bars. Only what was known and over at the instant counts.
 """
 
 from collections.abc import Collection, Sequence
@@ -74,19 +73,13 @@ def exposure_of(
     event: Event, position: Position, close: float | None, moves: Sequence[float], *, stale: bool = False
 ) -> Exposure:
     """The exposure of one position to one event, from the price moves after earlier events like it."""
-    enough = len(moves) >= ENOUGH
-    if position.side == "long":
-        side = 1
-    else:
-        side = -1
+    side = 1 if position.side == "long" else -1
     notional_usd = None
-    if not (close is None or stale):
+    if close is not None and not stale:
         notional_usd = abs(position.quantity) * close
-    median_abs_move_pct = None
-    if enough:
+    median_abs_move_pct = worst_move_pct = None
+    if len(moves) >= ENOUGH:
         median_abs_move_pct = median(abs(move) for move in moves)
-    worst_move_pct = None
-    if enough:
         worst_move_pct = min(side * move for move in moves)
     return Exposure(
         event_id=event.id,
@@ -152,10 +145,13 @@ def _rows(
 
 
 def _last_close(conn: Connection, symbol: str, frames: Sequence[str], known_at: str) -> tuple[float | None, bool]:
-    """The latest there is by then, and whether it is stale; of several at one instant that of the finest timeframe."""
-    found = [
-        (*one, frame) for frame in frames if (one := bars.close_at(conn, symbol, frame, known_at, known_at)) is not None
-    ]
+    """The last close that was known, or None, and whether it is stale. If several timeframes have one at the same
+    instant, that of the finest."""
+    found = []
+    for frame in frames:
+        last = bars.close_at(conn, symbol, frame, known_at, known_at)
+        if last is not None:
+            found.append((*last, frame))
     if not found:
         return None, False
     over, close, frame = max(found, key=itemgetter(0))
@@ -165,7 +161,7 @@ def _last_close(conn: Connection, symbol: str, frames: Sequence[str], known_at: 
 def _moves(
     conn: Connection, kind: str, symbol: str, frames: Sequence[str], known_at: str, impact_minutes: int
 ) -> list[float]:
-    """How far the price went after each earlier event of a kind whose window was over by then."""
+    """How far the price moved after each earlier event of a kind, if its impact window was over."""
     window = timedelta(minutes=impact_minutes)
     try:
         before = stamp(parse_stamp(known_at) - window + _TICK)
@@ -177,9 +173,11 @@ def _moves(
 
 
 def _move(conn: Connection, symbol: str, frames: Sequence[str], begin: str, end: str, known_at: str) -> float | None:
-    """From the last close by one instant to the last by another, on the finest timeframe that has both."""
+    """The relative move from the last close by one instant to the last by another, on the finest timeframe that has
+    both; None if none has."""
     for frame in frames:
-        first, last = (bars.close_at(conn, symbol, frame, at, known_at) for at in (begin, end))
+        first = bars.close_at(conn, symbol, frame, begin, known_at)
+        last = bars.close_at(conn, symbol, frame, end, known_at)
         if first is not None and last is not None and first[1] > 0 and last[0] > begin:
             return last[1] / first[1] - 1
     return None

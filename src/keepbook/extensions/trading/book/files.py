@@ -1,8 +1,9 @@
 """Reads files into rows, for everything that is loaded: CSV, JSON Lines, one JSON value, ccxt's OHLCV, Parquet.
 
-A file is read as a stream of rows in the order of the wanted columns, some thousands at a time, so that memory stays
-flat however long it is; one that is large or packed in a process of its own. A wrong row is named and skipped: it never
-costs a good one. New rows are added, changed rows updated, and loading the same file twice changes nothing.
+A file is read as a stream of rows, each with the wanted columns in order, some thousands at a time, so that a long file
+needs no more memory than a short one. A large or packed file is read in a process of its own. A wrong row is reported
+and skipped; the others are loaded. New rows are added, changed rows are updated, and loading the same file twice
+changes nothing.
 """
 
 import csv
@@ -30,26 +31,26 @@ if TYPE_CHECKING:  # the process that reads a file has no database
     from keepbook.storage.bulk_rows import KeptCounts, RowValues
 
 AT_ONCE = 20_000
-"""So many rows are read, checked and kept together."""
+"""How many rows are read, checked and stored together."""
 SENT_AT_ONCE = 1000
-"""So many come together from the process that reads a file."""
+"""How many rows the process that reads a file sends together."""
 LARGEST = 1e15
-"""So that sums of very many stay numbers."""
+"""The largest number in a file, so that the sum of very many does not overflow."""
 PARQUET = b"PAR1"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = 86_400_000_000
 
 
 class RowsRead(tuple[tuple[Any, Any], ...]):
-    """The rows of a file that was read before: it holds up no transaction."""
+    """The rows of a file that was read before the transaction, so that reading does not hold it open."""
 
     __slots__ = ()
 
 
 Source = str | PathLike[str] | Iterable[str] | RowsRead
-"""The path of a file, its lines, or what was read of it."""
+"""The path of a file, its lines, or its rows."""
 Progress = Callable[[int], None]
-"""Hears how many rows were read so far."""
+"""Is called with how many rows were read so far."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ class Times:
         if not text:
             raise Invalid(f"{name} is missing", field=name)
         whole = instant(text, field=name) or ""
-        # Only what is told in UTC: elsewhere the day of the text may not be the day of the instant.
+        # Only a time in UTC is cached: in another zone the day of the text may not be the day of the instant.
         if len(text) > 10 and text[10] in "T " and (text[-1] in "Zz" or not set(text[10:]) & set("+-")):
             self._learn(text[:10], whole[:10], text[10:], whole[10:])
         return whole
@@ -203,9 +204,9 @@ def read_rows(
     limits: ReadingLimits = USUAL_LIMITS,
     answer: Answer = "stream",
 ) -> Iterator[tuple[int, Any]]:
-    """(its place, its values) for each row of a file; a row that cannot be read comes as an `Invalid`.
+    """The number and the values of each row of a file; in place of a row that cannot be read comes an `Invalid`.
 
-    `told` holds what the file does not say, such as the symbol of a file of ccxt's OHLCV.
+    `told` holds values that the file does not have, such as the symbol of a file of ccxt's OHLCV.
     """
     if isinstance(source, RowsRead):
         return iter(source)
@@ -229,8 +230,8 @@ def _rows_apart(
 
 
 def rows_in_file(path: Path, order: Mapping[str, Any]) -> Iterator[Any]:
-    """The rows of a file as plain values, many at a time by their columns, a wrong one by itself; in the process that
-    reads it. A column is one list, which is read back in half the time of a list for each row."""
+    """The rows of a file as JSON values, for the process that reads it: many rows together as a list for each column,
+    which is parsed in half the time of a list for each row; a wrong row alone."""
     told = order["layout"]
     layout = Layout(told["what"], tuple(told["columns"]), tuple(told["needed"]), tuple(told["listed"]))
     rows = _rows_in_path(path, layout, order["told"])
@@ -262,7 +263,7 @@ def _rows_in_lines(source: Iterable[str], layout: Layout, told: Mapping[str, Any
 
 @contextmanager
 def _open_lines(path: Path) -> Iterator[Iterable[str] | None]:
-    """The lines of a file; None for one of Parquet. A broken byte stays in its row, which is then refused."""
+    """The lines of a file; None if it is a Parquet file. A byte that is not UTF-8 makes only its own row wrong."""
     try:
         with path.open("rb") as head:
             is_parquet = head.read(4) == PARQUET
@@ -278,7 +279,8 @@ def _open_lines(path: Path) -> Iterator[Iterable[str] | None]:
 def _picker(
     names: Sequence[str], layout: Layout, told: Mapping[str, Any]
 ) -> "tuple[Callable[[Any], RowValues], list[Any]]":
-    """What takes the wanted values, in order, out of a row with what was told behind it."""
+    """A function that takes the wanted values, in order, from a row to which the list, returned second, was
+    appended."""
     places = {name: place for place, name in enumerate(names)}
     missing = [name for name in layout.needed if name not in places and not told.get(name)]
     if missing:
@@ -312,9 +314,9 @@ def _csv_rows(lines: Iterable[str], layout: Layout, told: Mapping[str, Any]) -> 
 
 
 def _json_rows(first: str, rest: Iterator[str], layout: Layout, told: Mapping[str, Any]) -> Iterator[tuple[int, Any]]:
-    """One a line, read as they come; or one value, which has to be read whole."""
+    """The rows of JSON Lines, line by line; or of one JSON value, which is read completely before."""
     value = _value(first)
-    if isinstance(value, Invalid):  # a value over many lines, or a first line that is broken
+    if isinstance(value, Invalid):  # a value over many lines, or a wrong first line
         texts = [first, *rest]
         value, rest = _value("".join(texts)), iter(())
         if isinstance(value, Invalid):

@@ -1,11 +1,11 @@
-"""Finds what closed trades teach, and no more than the sample supports.
+"""Finds groups of closed trades whose mean return differs from zero by more than chance.
 
 Trades are grouped by regime, side, symbol, hour of entry and holding time, and by two combinations of them. In each
-group with at least six trades the mean net return must differ from zero by the interval of a bootstrap, and by more
-than the luck that this book's days have (`chance`). Samples are drawn with a fixed seed, so the same trades always
-teach the same. Many groups are tried, and some look good by chance: Benjamini–Hochberg holds the share of such findings
-at the level of the look, and how many were tried is part of every finding. The words are ours; a model's are taken only
-if each number in them was computed here.
+group with at least six trades, the bootstrap interval of the mean net return must not contain zero, and such a mean
+must be unlikely among groups that are drawn from the days of the whole book (`chance`). Samples are drawn with a fixed
+seed, so the same trades always give the same findings. Many groups are tried, and some look good by chance:
+Benjamini–Hochberg limits the share of such findings to the level of the look, and every finding says how many groups
+were tried. The wording is ours; a model's wording is taken only if each number in it was computed here.
 """
 
 import math
@@ -35,17 +35,18 @@ from keepbook.patterns import regex
 
 FEWEST = 6
 MOST = 500
-"""A group of more is judged by its last 500 trades."""
+"""Of a larger group, only the last so many trades are judged."""
 OVERNIGHT = timedelta(hours=24)
 FEW_OVERNIGHT = 0.2
-"""If more of the trades than this were held longer than a day, days are no units of luck any more: weeks are."""
+"""If a larger share of the trades was held longer than a day, days depend on each other, and weeks are counted."""
 TRAITS = ("symbol", "side", "regime", "hour", "holding")
 COMBINATIONS = (
     ("regime",), ("side",), ("symbol",), ("hour",), ("holding",), ("symbol", "holding"), ("symbol", "side", "regime"),
 )  # fmt: skip
-"""What trades are grouped by; of groups that hold the very same trades, the later in this list is kept."""
+"""The traits by which trades are grouped. If two groups have exactly the same trades, the later in this list is
+kept."""
 HOURS = ("02:00–06:00", "06:00–10:00", "10:00–14:00", "14:00–18:00", "18:00–22:00", "22:00–02:00")
-"""Bands of the hour of entry where the owner lives; the last goes over midnight."""
+"""Bands of the hour of entry, in the owner's zone; the last includes midnight."""
 HOLDING = ("under 1 hour", "1 to 9 hours", "longer than 9 hours")
 """Bands of the time from entry to exit; exactly 9 hours belong to the second."""
 
@@ -72,7 +73,7 @@ class TradeResult(Protocol):
 
 
 class Effect(NamedTuple):
-    """The return of one trade, closed on a day where the owner lives; `nth` tells it from others with the same."""
+    """The return of one trade; `day` is the day of its exit in the owner's zone, `nth` its number among all trades."""
 
     nth: int
     net_return: float
@@ -81,12 +82,13 @@ class Effect(NamedTuple):
 
 
 TraitGroup = tuple[tuple[str, str], ...]
-"""What the trades of a group have in common: (("symbol", "BTC/USDT"), ("side", "long"))."""
+"""The traits that all trades of a group have: (("symbol", "BTC/USDT"), ("side", "long"))."""
 
 
 @dataclass(frozen=True, slots=True)
 class TradeGroups:
-    """Trades in their groups, in order of exit; `first` and `last` are exit times. `overnight`: held for over a day."""
+    """Trades in their groups, in order of exit. `first` and `last` are exit times; `overnight` is how many were held
+    for over a day."""
 
     groups: Mapping[TraitGroup, Sequence[Effect]]
     trades: int
@@ -117,7 +119,7 @@ class Finding:
 
     @property
     def key(self) -> str:
-        """The key by which a finding is the same as an earlier one."""
+        """The key of its group; an earlier finding with the same key is the same finding."""
         return _to_key(self.group)
 
     @property
@@ -151,7 +153,7 @@ class Findings:
 
 
 def gather(trades: Iterable[TradeResult], zone: ZoneInfo) -> TradeGroups:
-    """Sort trades, which come in order of exit, into their groups. Only the last of each group are held."""
+    """Sort trades, which come in order of exit, into their groups. Of each group only the last MOST are kept."""
     groups: dict[TraitGroup, deque[Effect]] = {}
     places: dict[tuple[str | None, ...], list[deque[Effect]]] = {}  # trades of the same traits go the same way
     first, last, count, overnight = None, None, 0, 0
@@ -159,7 +161,7 @@ def gather(trades: Iterable[TradeResult], zone: ZoneInfo) -> TradeGroups:
         begun, ended = datetime.fromisoformat(trade.entry_time), datetime.fromisoformat(trade.exit_time)
         traits = _traits(trade, begun, ended, zone)
         if traits not in places:
-            # One more than counts, so that a group of many is known for one.
+            # One more than counts, to know that there were more.
             places[traits] = [groups.setdefault(group, deque(maxlen=MOST + 1)) for group in _groups(traits)]
         net_return = trade.pnl / (trade.entry_price * trade.quantity)
         effect = Effect(count, net_return, trade.exit_time, in_zone(ended, zone).date().isoformat())
@@ -173,7 +175,12 @@ def gather(trades: Iterable[TradeResult], zone: ZoneInfo) -> TradeGroups:
 def _traits(trade: TradeResult, begun: datetime, ended: datetime, zone: ZoneInfo) -> tuple[str | None, ...]:
     hours = (ended - begun).total_seconds() / 3600
     hour = HOURS[(in_zone(begun, zone).hour - 2) % 24 // 4]
-    holding = HOLDING[0 if hours < 1 else 1 if hours <= 9 else 2]
+    if hours < 1:
+        holding = HOLDING[0]
+    elif hours <= 9:
+        holding = HOLDING[1]
+    else:
+        holding = HOLDING[2]
     return spell_market(trade.symbol), trade.side, trade.entry_regime_tag or None, hour, holding
 
 
@@ -190,8 +197,9 @@ def _groups(traits: tuple[str | None, ...]) -> Iterator[TraitGroup]:
 def find_effects(
     judged: TradeGroups, look: int | None = None, *, every: TradeGroups | None = None, known: Collection[str] = ()
 ) -> Findings:
-    """The findings that the sample supports. New ones come from the trades that are `judged`, at the level of the look
-    at so many; with figures of `every` trade there is. Those `known` already stay as long as these bear them out."""
+    """The findings that the sample supports. New ones come from the trades `judged`, at the level of the look at so
+    many trades; their figures are then taken from `every` trade. A `known` finding stays as long as `every` trade still
+    supports it."""
     first = _weigh(judged)
     bound = discovery_bound(list(first.ps.values()), level_of_look(look or judged.trades))
     fresh = [_to_key(group) for group, p in first.ps.items() if p <= bound]
@@ -215,7 +223,7 @@ def find_effects(
 
 
 class _Weighed(NamedTuple):
-    """The groups with enough trades, and how likely each is by chance; none of too few days."""
+    """The groups with enough trades, and the p-value of each; empty if there are too few days."""
 
     groups: Mapping[TraitGroup, Sequence[Effect]]
     ps: Mapping[TraitGroup, float]
@@ -224,10 +232,7 @@ class _Weighed(NamedTuple):
 
 
 def _weigh(gathered: TradeGroups) -> _Weighed:
-    if gathered.overnight > FEW_OVERNIGHT * gathered.trades:
-        unit = "week"
-    else:
-        unit = "day"
+    unit = "week" if gathered.overnight > FEW_OVERNIGHT * gathered.trades else "day"
     every = {effect.nth: effect for some in gathered.groups.values() for effect in some}.values()
     days = len({_unit_of(effect, unit) for effect in every})
     if days < FEWEST_CLOSING_DAYS or gathered.trades < FIRST_TRADES:
@@ -243,7 +248,7 @@ def _to_key(group: TraitGroup) -> str:
 
 
 def _unit_of(effect: Effect, unit: str) -> str:
-    """The day of closing, or its week, by its Monday."""
+    """The day of the exit, or the Monday of its week."""
     if unit == "day":
         return effect.day
     day = date.fromisoformat(effect.day)
@@ -251,7 +256,8 @@ def _unit_of(effect: Effect, unit: str) -> str:
 
 
 def _day_sums(effects: Sequence[Effect], unit: str) -> DaySums:
-    """Of each day what was made and with how many trades; sorted: sums depend on the order, in their last digits."""
+    """For each day (or week) the sum of returns and the number of trades. Sorted, because the last digits of a sum
+    depend on the order."""
     found: defaultdict[str, list[float]] = defaultdict(list)
     for effect in _newest_effects(effects):
         found[_unit_of(effect, unit)].append(effect.net_return)
@@ -280,22 +286,20 @@ def to_finding(group: TraitGroup, effects: Sequence[Effect], p: float, tried: in
 def _subject(traits: Mapping[str, str]) -> str:
     """The finding in a few words: «BTC/USDT long · chop»."""
     what = " ".join(traits[name] for name in ("symbol", "side") if name in traits)
+    parts = [what] if what else []
     if "regime" in traits:
-        rest = [_short(traits["regime"])]
-    else:
-        rest = []
+        parts.append(_short(traits["regime"]))
     if "hour" in traits:
-        rest += [f"entry {traits['hour']}"]
+        parts.append(f"entry {traits['hour']}")
     if "holding" in traits:
-        rest += [f"held {traits['holding']}"]
-    return " · ".join(([what] if what else []) + rest)
+        parts.append(f"held {traits['holding']}")
+    return " · ".join(parts)
 
 
 def _group_in_words(traits: Mapping[str, str]) -> str:
+    words = []
     if "symbol" in traits:
-        words = [traits["symbol"]]
-    else:
-        words = []
+        words.append(traits["symbol"])
     if "side" in traits:
         words.append(f"{traits['side']}s")
     else:
@@ -352,7 +356,7 @@ def _details(finding: Finding) -> str:
 
 
 class _ShownReturns(NamedTuple):
-    """The returns of a finding in percent, all with as many decimals as the smallest needs not to look like none."""
+    """The returns of a finding in percent, all with so many decimals that none of them is shown as zero."""
 
     mean: str
     median: str

@@ -1,7 +1,7 @@
-"""Former trades: what a trade said before a file corrected it, as what was known until then.
+"""Former trades: the earlier figures of trades that a file has corrected, which were known until then.
 
 As of an instant, the trades are the present ones, except that a trade corrected since is taken as it was before the
-first of those corrections. If nothing was corrected since, which is nearly always, the table itself is read.
+first of those corrections. If nothing was corrected since, as nearly always, only the table of trades is read.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,7 +14,7 @@ from keepbook.storage.bulk_rows import RowValues
 from keepbook.storage.database import Tx
 
 KEY = 4
-"""Owner, deployment, exit and key tell trades apart."""
+"""The first columns that identify a trade: owner, deployment, exit and key."""
 _NAMES = [column.name for column in former_trades.c]
 
 

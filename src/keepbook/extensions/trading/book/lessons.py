@@ -1,10 +1,10 @@
 """Lessons: findings of a reflection, stored as memories, so that text, versions, ledger and undo are those of the book.
 
-A lesson begins in a scope of its own that no block shows. Pinned by a person it is the person's word and stands in the
-scope of its skill; retired by a person it stays away, whatever the trades say later.
+A lesson begins in a scope of its own that no block shows. If a person pins it, it is the person's own word and moves to
+the scope of its skill. If a person retires it, later reflections do not bring it back.
 
-For time travel, an entry of the ledger counts from the instant it was about: for a reflection its `known_at`, also if
-it was computed later; for what a person did, the moment they did it.
+For time travel, an entry of the ledger counts from the instant that it is about: for a reflection from its `known_at`,
+also if it was computed later; for what a person did, from the moment they did it.
 """
 
 from collections import defaultdict
@@ -30,7 +30,7 @@ from keepbook.storage.tables.memory import versions
 
 STATES = ("active", "retired", "withdrawn", "all")
 END = "~"
-"""After every instant: as it stands."""
+"""Sorts after every instant: as of END, a lesson is as it is now."""
 FIGURES = ("trades", "wins", "mean", "median", "low", "high", "p", "tried")
 
 
@@ -99,8 +99,8 @@ def is_withdrawn(state: State, rows: Iterable[Any]) -> bool:
 
 
 def _figures_behind(version: int, made: Mapping[int, Any], figures: Mapping[int, Any]) -> Any:
-    """The figures of a version; a copy that an undo made has those of its original, and words of a person those of
-    what they reworded."""
+    """The figures of a version. A copy made by an undo has those of the version it restores, and a version that a
+    person worded has those of the version before."""
     while version not in figures:
         version = made[version].restored_from or version - 1
     return figures[version]
@@ -198,7 +198,7 @@ def lessons_as_of(
 def _as_of(
     id: str, known_at: str, made: Mapping[int, Any], figures: Mapping[int, Any], entries: Sequence[Any]
 ) -> Lesson | None:
-    """The state after the last entry that counts by then."""
+    """The lesson after the last entry that counts at an instant; None if there is none yet."""
     by_event = {row.event: row for row in made.values()}
 
     def counts_from(entry: Any, after: Mapping[str, Any]) -> str:
@@ -218,18 +218,12 @@ def _as_of(
         return None
     state = State(**after)
     row = _figures_behind(state.version, made, figures)
-    if is_withdrawn(state, figures.values()):
-        put_away = "withdrawn"
-    else:
-        put_away = "retired"
+    put_away = "withdrawn" if is_withdrawn(state, figures.values()) else "retired"
     current = made[state.version]
-    if state.version in figures:
-        text = row.known_at
-    else:
-        text = current.recorded_at
+    known_since = row.known_at if state.version in figures else current.recorded_at
     return Lesson(
         **_version_fields(row, current),
-        known_at=parse_stamp(text),
+        known_at=parse_stamp(known_since),
         id=id,
         subject=state.subject or row.finding,
         finding=row.finding,
@@ -285,7 +279,7 @@ def _versions(tx: Tx, ids: Iterable[str]) -> Mapping[str, dict[int, Any]]:
 
 
 def _entries(tx: Tx, ids: Iterable[str]) -> Mapping[str, list[Any]]:
-    """What the ledger has about each, oldest first."""
+    """The ledger entries of each lesson, oldest first."""
     found: defaultdict[str, list[Any]] = defaultdict(list)
     columns = (ledger.c.memory_id, ledger.c.seq, ledger.c.at, ledger.c.action, ledger.c.after)
     for few in _by_hundreds(ids):

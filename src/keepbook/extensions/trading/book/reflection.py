@@ -1,7 +1,7 @@
-"""Turns findings into lessons: what a reflection adds, rewords, brings back and withdraws.
+"""Turns findings into lessons: a reflection adds, rewords, restores and withdraws them.
 
-Each is a write to a memory like any other, and can be undone. A lesson that a person pinned stays as it is, and so does
-one they retired; the reflection reports that it would have said something else.
+Each of these is a write to a memory like any other, and can be undone. A lesson that a person has pinned or retired
+stays as it is; the reflection only reports what it would have written.
 """
 
 from collections import defaultdict
@@ -66,7 +66,7 @@ class Reflection:
 
 
 class LessonStep(NamedTuple):
-    """What to do about one finding; `id` is its lesson, if it has one."""
+    """What is to be done about one finding (see `Outcome.what`); `id` is its lesson, if it has one."""
 
     what: str
     id: str | None
@@ -74,7 +74,7 @@ class LessonStep(NamedTuple):
 
     @property
     def speaks(self) -> bool:
-        """Whether it needs words."""
+        """Whether a text is to be written."""
         return self.what in ("new", "changed", "back")
 
 
@@ -109,7 +109,7 @@ def reflection_in_words(trades: int, tried: int, outcomes: Sequence[Outcome]) ->
 
 
 def _same_figures(row: Any, finding: Finding) -> bool:
-    """`tried` and the window move with other trades; a finding is as before where its own have not changed."""
+    """Whether a lesson has the figures of a finding. `tried` does not count: it changes with other trades."""
     return all(getattr(row, name) == getattr(finding, name) for name in FIGURES if name != "tried")
 
 
@@ -182,13 +182,14 @@ def _say(
     text: str,
     known_at: str,
 ) -> tuple[str, int | None]:
-    """A new lesson, or the next version of one, which brings it back where it had been withdrawn."""
+    """Write a new lesson, or the next version of one, which restores it if it was withdrawn. Returns its id and the
+    ledger entry."""
     said = VersionText(
         content=clean_line(text, "content", 1, preset.content_max), summary=None, body=clean_body(finding.details),
         metadata=None, tags=None, source="inferred", score=None, made_by=None, thread_id=origin.thread_id,
         turn_ids=canonical_json([]), valid_from=known_at, valid_until=None,
     )  # fmt: skip
-    if id is None:  # not by `remember`, to which another finding may sound the same
+    if id is None:  # not with `remember`, which would take a similar lesson for the same
         room_for_memory(tx, f"{text}{finding.details}")
         change = Change(tx, origin, preset, "remember", begin_entry(tx), new_id())
         after = State(
@@ -210,7 +211,7 @@ def _say(
 
 
 def _withdraw(tx: Tx, origin: Origin, preset: Preset, id: str, known_at: str) -> int | None:
-    """Into the archive, from the instant that the reflection was about."""
+    """Archive a lesson, as of the instant that the reflection is about."""
     change = change_of(tx, origin, preset, "forget", id, learning=True)
     newest = select(func.max(lessons.c.version)).where(lessons.c.owner == tx.owner, lessons.c.memory_id == id)
     figures = (lessons.c.owner == tx.owner, lessons.c.memory_id == id, lessons.c.version == newest.scalar_subquery())
@@ -236,7 +237,8 @@ def _store_figures(
 def find_lessons(
     tx: Tx, target: LessonTarget, deployment_ids: Sequence[str], known_at: str, since: str | None = None
 ) -> tuple[int, Findings]:
-    """How many trades were closed by then, and what they teach: new lessons at looks only, known ones at any time."""
+    """How many trades were closed by then, and the findings in them: new ones from the trades up to the last look,
+    known ones from all."""
     zone, count = zone_named(owners.zone_name(tx)), days.count_trades(tx, deployment_ids, known_at)
     look = judged_trades(count)
 
@@ -255,24 +257,21 @@ def find_lessons(
 
 
 def check_support(tx: Tx, found: Sequence[Lesson], known_at: str) -> list[Lesson]:
-    """The lessons, each with whether the trades still bear it out where some were corrected since it was found."""
+    """The lessons, with `supported` set to False if trades were corrected since and no longer support them."""
     still: dict[LessonTarget, dict[str, float]] = {}
     checked = []
     for lesson in found:
         target = LessonTarget(lesson.skill_id, lesson.deployment_id)
         if lesson.deployment_id is None:
-            of_skill = skills.list_deployments(tx, lesson.skill_id)
-        else:
-            of_skill = []
-        if lesson.deployment_id is None:
-            ids = [one.id for one in of_skill]
+            ids = [one.id for one in skills.list_deployments(tx, lesson.skill_id)]
         else:
             ids = [lesson.deployment_id]
         corrected = lesson.state == "active" and former.corrected_days(tx, ids, stamp(lesson.known_at))
         if corrected and target not in still:
             still[target] = {one.key: one.mean for one in find_lessons(tx, target, ids, known_at)[1].findings}
-        bears_out = not corrected or still[target].get(lesson.finding, 0.0) * lesson.mean_pct > 0
-        if bears_out:
+        # It is supported if the group is still a finding, with a mean of the same sign.
+        is_supported = not corrected or still[target].get(lesson.finding, 0.0) * lesson.mean_pct > 0
+        if is_supported:
             checked.append(lesson)
         else:
             checked.append(replace(lesson, supported=False))
@@ -300,11 +299,8 @@ def plan_lessons(tx: Tx, target: LessonTarget, found: Findings, known_at: str) -
         id = known[key][-1].memory_id
         memory = find_row(tx, id)
         if to_state(memory).name == "active":
-            mine = is_protected(memory.source, to_state(memory))
-            if mine:
-                what = "unsupported"
-            else:
-                what = "withdrawn"
+            is_pinned = is_protected(memory.source, to_state(memory))
+            what = "unsupported" if is_pinned else "withdrawn"
             steps.append(LessonStep(what, id, None))
     return steps
 

@@ -1,8 +1,8 @@
-"""Skills and deployments: what an owner trades by, and where it runs.
+"""Skills and deployments: the strategies of an owner, and where they run.
 
-A skill is a strategy. What it says stands in three fields (strategy, schedule, chat), and each change of one is a new
-version beside the old ones. A deployment is a skill at work on an account, with the capital that its results are
-measured by. Both are named by id or by name.
+A skill is a strategy. It is described in three fields (strategy, schedule, chat), and each change of one adds a version
+and keeps the old ones. A deployment is a skill that runs on an account, with the capital by which its results are
+measured. A call may name either by its id or its name.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,13 +31,13 @@ from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
 
 FIELDS = ("strategy", "schedule", "chat")
-"""What a skill says, each with versions of its own."""
+"""The fields of a skill, each with versions of its own."""
 DEPLOYMENT_FIELDS = ("name", "account", "capital", "currency", "started_at", "ended_at")
 NAME_LIMIT = 80
 TEXT_LIMIT = 64_000
 CURRENCY = "USDT"
 SKILL, DEPLOYMENT = "skill", "deployment"
-"""What entries of the ledger call them."""
+"""Their names in entries of the ledger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Deployment:
 
 
 def clean_id(text: object) -> str:
-    """An id of somebody's own choice, as a file may bring it."""
+    """An id that a file gives, checked."""
     if not isinstance(text, str) or len(text) != ID_LENGTH or set(text) - set(ALPHABET):
         raise Invalid(f"an id has {ID_LENGTH} letters and digits, not {str(text)[:40]!r}", field="id")
     return text
@@ -106,7 +106,8 @@ def clean_field(field: object) -> str:
 
 def clean_deployment(given: Mapping[str, Any]) -> dict[str, Any]:
     """The fields that a person sets, checked, in the form of the columns; only those that are given."""
-    if unknown := sorted(given.keys() - set(DEPLOYMENT_FIELDS)):
+    unknown = sorted(given.keys() - set(DEPLOYMENT_FIELDS))
+    if unknown:
         raise Invalid(f"a deployment has no {unknown[0]!r}; it has {', '.join(DEPLOYMENT_FIELDS)}", field=unknown[0])
     cleaned: dict[str, Any] = {}
     for field, value in given.items():
@@ -142,7 +143,7 @@ def create_skill(
     name = clean_line(name, "name", 1, NAME_LIMIT)
     if any(fold_text(row.name) == fold_text(name) for row in living_skills(tx)):
         raise Conflict(f"there is a skill {name!r} already; choose another name", code="name_taken")
-    owners.make_known(tx, now)  # who only trades has a book too
+    owners.make_known(tx, now)  # an owner that only trades has a book too
     row = {
         "owner": tx.owner, "id": new_id() if id is None else clean_id(id), "name": name,
         "description": clean_text(description or "", "description", TEXT_LIMIT).strip(), "created_at": now,
@@ -167,7 +168,8 @@ def describe_skill(tx: Tx, origin: Origin, id: str, description: str) -> Skill:
 
 
 def set_skill_back(tx: Tx, origin: Origin, id: str, values: Mapping[str, Any]) -> None:
-    """Set what an entry found: fields by the numbers of their versions, of which 0 is one that says nothing."""
+    """Set a skill back to the values before an entry, for undo. A field is given as the number of its version; 0 stands
+    for an empty one."""
     now = stamp(tx.clock())
     for field in (name for name in FIELDS if name in values):
         history = field_history(tx, id, field)
@@ -189,10 +191,8 @@ def _set_skill(tx: Tx, id: str, **values: Any) -> None:
 def set_field(
     tx: Tx, origin: Origin, now: str, id: str, field: str, value: Any, *, expect_version: int | None = None
 ) -> FieldVersion:
-    """Write a new version of one field; the same words again are no new version.
-
-    With `expect_version` only if nobody wrote it since: 0 is a field that was never written.
-    """
+    """Write a new version of one field, unless the text is the same. With `expect_version` it raises `Conflict` if the
+    field is at another version; 0 is a field that was never written."""
     field = clean_field(field)
     text = clean_text(value, field, TEXT_LIMIT).strip()
     skill = get_skill(tx, id)
@@ -255,7 +255,7 @@ def change_deployment(tx: Tx, origin: Origin, id: str, **given: Any) -> Deployme
 
 
 def set_deployment_back(tx: Tx, _: Origin, id: str, values: Mapping[str, Any]) -> None:
-    """Set what an entry found. One that something came into is not taken away."""
+    """Set a deployment back to the values before an entry, for undo. It is not removed if it has trades or fills."""
     mine = (deployment_rows.c.owner == tx.owner, deployment_rows.c.id == id)
     told = dict(values)
     if told.get("removed_at") is not None:
@@ -275,6 +275,7 @@ def _free_name(tx: Tx, name: str) -> None:
 
 
 def _in_order(row: Mapping[str, Any]) -> None:
+    """Raise if a deployment would end before it started."""
     started, ended = row.get("started_at"), row.get("ended_at")
     if started is not None and ended is not None and ended < started:
         raise Invalid("a deployment ends after it started, not before", field="ended_at")
@@ -389,12 +390,12 @@ def _skill_row(tx: Tx, id: str) -> Any:
 
 
 def deployments_made(tx: Tx) -> Sequence[Any]:
-    """The rows of all deployments that were not taken away, with the names of their skills."""
+    """The rows of all deployments that were not removed, with the names of their skills."""
     return [row for row in all_deployments(tx) if row.removed_at is None]
 
 
 def all_deployments(tx: Tx) -> Sequence[Any]:
-    """The same with those that were taken away."""
+    """The rows of all deployments, also of those that were removed, with the names of their skills."""
     return _DEPLOYMENTS.rows(tx.conn, {"owner": tx.owner})
 
 

@@ -1,4 +1,4 @@
-"""Recognises questions about trading by their words; everything else is not read here."""
+"""Recognises questions about trading by their words."""
 
 import re
 from typing import NamedTuple
@@ -17,11 +17,11 @@ class Intent(NamedTuple):
 
 NICKNAMES = {"bitcoin": "btc", "ether": "eth", "ethereum": "eth", "solana": "sol", "ripple": "xrp", "cardano": "ada"}
 _TICKERS = frozenset(("btc", "eth", "sol", "xrp", "ada", "doge", "ltc", "bnb", "avax"))
-"""Symbols that are known in small letters too; others stand in capitals."""
+"""Symbols that are recognised in small letters too; others only in capitals."""
 _NO_TICKERS = frozenset(
     ("pnl", "usd", "usdt", "usdc", "eur", "utc", "cpi", "ppi", "pce", "fomc", "fed", "ecb", "nfp", "gdp", "rsi")
 )
-"""What stands in capitals and is no symbol."""
+"""Words in capitals that are no symbols."""
 ABOUT_TRADING = regex(
     r"\b(?:trad(?:e|es|ed|ing)|skills?|strateg\w+|deployments?|bots?|positions?|p&l|pnl|profits?\b|loss(?:es)?|losers?|"
     r"winners?|win ?rate|hit rate|drawdown|sharpe|profit factor|expectancy|performance|performing|returns?|results|"
@@ -49,12 +49,10 @@ _SHOUTED = regex(r"\b[A-Z]{3,6}\b")
 def tickers(text: str) -> set[str]:
     """The symbols that a sentence names."""
     named = {NICKNAMES.get(word.lower(), word.lower()) for word in _WORD.findall(text)}
-    # Who writes everything in capitals names nothing by them.
-    if text.isupper():
-        shouted = set()
-    else:
+    shouted = set[str]()
+    if not text.isupper():  # if everything is in capitals, they mean nothing
         shouted = {word.lower() for word in _SHOUTED.findall(text)}
-    return (named & _TICKERS) | shouted - _NO_TICKERS
+    return (named & _TICKERS) | (shouted - _NO_TICKERS)
 
 
 def about_markets(text: str) -> bool:
@@ -72,7 +70,8 @@ _DEFINITION = regex(
     re.IGNORECASE,
     anchored=True,
 )
-""" "What is a Sharpe ratio?" asks what a word means; whoever asks for a figure of their own names what is theirs."""
+"""Matches a question about the meaning of a word ("What is a Sharpe ratio?"). A question for a figure of the person's
+own has "my" or "our" in it."""
 
 
 def trading_intents(text: str, tongue: str) -> list[Intent]:

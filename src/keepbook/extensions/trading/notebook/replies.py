@@ -1,9 +1,9 @@
 """Replies about trading: the skills, their results, and the lessons of their trades.
 
-Every figure comes unchanged from a tool's data; what has no figure is left out. A skill is found by the words of its
-name; if several fit, or none, the reply says so and names them. For a sentence that turns out to be about something
-else these functions return None, and it is read as anything else. Tools of the same names with data of another shape
-are shown in their own words.
+Every figure is taken unchanged from a tool's data; what has no figure is left out. A skill is found by the words of its
+name; if several fit, or none, the reply says so and lists them. If a sentence turns out to be about something else,
+these functions return None, and the notebook goes on with other answers. If a tool has one of these names but data of
+another shape, its own text is the reply.
 """
 
 import re
@@ -29,7 +29,7 @@ from keepbook.patterns import regex
 from keepbook.tools.definition import ToolAnswer
 
 MOST_AT_ONCE = 6
-"""So many skills or deployments are told of in one reply."""
+"""How many skills or deployments are in one reply."""
 _EXTREMES: Mapping[str, Callable[[Iterable[float]], float]] = {"best": max, "worst": min}
 _PERIODS = (
     (regex(r"\b(?:this week|diese woche|esta semana|denne uken?)\b", re.IGNORECASE), "this_week"),
@@ -41,7 +41,7 @@ _PERIODS = (
     (regex(r"\b(?:yesterday|today|tonight)\b", re.IGNORECASE), "last_7_days"),
 )
 _ONE_DAY = _PERIODS[-1][0]
-"""No figures are kept of a single day: the shortest whole stretch is told instead, and that it is."""
+"""There are no figures of a single day: the reply gives those of the shortest period, and says so."""
 _METRICS = (
     (regex(r"\b(?:win ?rate|hit rate|how (?:often|many) .*\b(?:won|win|wins|right))\b", re.IGNORECASE), "rate"),
     (regex(r"\bdraw ?downs?\b", re.IGNORECASE), "drawdown"),
@@ -61,7 +61,7 @@ _ONE_OF_ITS_KIND = regex(
     r"(?:skill|strategy|bot|scalper|swing|trader|system|setup|deployment|desk)\b",
     re.IGNORECASE,
 )
-""" "my momentum skill": a certain one."""
+"""Matches a certain skill, such as "my momentum skill"."""
 _ALTOGETHER = regex(
     r"\W*(?:\w+\W+)?(?:how (?:much |many )?(?:am i|are we|have (?:i|we)|did (?:i|we)|do (?:i|we)|was i|were we)|"
     r"what (?:did|have) (?:i|we)|(?:am i|are we|did (?:i|we)|have (?:i|we)))\b",
@@ -79,7 +79,8 @@ _UNOWNED = regex(
     r"(?:do|doing|going|perform|performing|getting on|holding up|looking|trading|running|faring)\b",
     re.IGNORECASE,
 )
-""" "How's scalper alt going?": only what has that very name is meant, and not a friend."""
+"""Matches a question like "How's scalper alt going?". It is about trading only if a skill has that name: it could be
+about a friend."""
 
 
 class NamedTarget(NamedTuple):
@@ -90,14 +91,14 @@ class NamedTarget(NamedTuple):
     deployment: bool = False
 
 
-# --- what there is to ask
+# --- the tools that are there
 
 
 def has_trading_tools(talk: ReplyContext) -> bool:
     return any(map(talk.tools.has, ("get_skill_performance", "get_my_deployments", "get_upcoming_events")))
 
 
-# --- which one is meant
+# --- the skill or deployment that is meant
 
 
 def known_names(talk: ReplyContext) -> list[NamedTarget] | None:
@@ -118,7 +119,8 @@ def _words(text: str) -> set[str]:
 
 
 def targets_named_in(text: str, known: Sequence[NamedTarget]) -> list[NamedTarget]:
-    """The best fit among those whose names the sentence has words of; a symbol that is in no such name rules it out."""
+    """The targets with which the sentence shares most words of their names. If it also names a symbol that is not part
+    of the name, it must have the whole name."""
     asked, symbols = _words(text), {stem(word) for word in tickers(text)}
     scored = []
     for each in known:
@@ -132,13 +134,14 @@ def targets_named_in(text: str, known: Sequence[NamedTarget]) -> list[NamedTarge
 
 
 def is_target_named(subject: str, known: Sequence[NamedTarget]) -> bool:
-    """Whether every word of it belongs to one name: "scalper alt" is said of "BTC scalper alt"."""
+    """Whether all words of a subject belong to one name, as those of "scalper alt" belong to "BTC scalper alt"."""
     asked = _words(subject)
     return bool(asked) and any(asked <= _words(each.name) for each in known)
 
 
 def may_be_ours(talk: ReplyContext, what: str) -> bool:
-    """Whether a sentence is about trading, by its words or by a skill's name; names are looked up last."""
+    """Whether a sentence is about trading, by its words or by a skill's name. Names are looked up last, because that
+    calls a tool."""
     return about_markets(what) or (bool(_OWNED.search(what)) and bool(targets_named_in(what, known_names(talk) or ())))
 
 
@@ -147,7 +150,7 @@ def _names(found: Iterable[NamedTarget]) -> str:
 
 
 def _resolve_target(talk: ReplyContext, text: str, known: Sequence[NamedTarget]) -> list[NamedTarget] | str:
-    """What is told of; or, in words, why that cannot be said."""
+    """The targets that a sentence means; or, as a text, why that is not clear."""
     only = [each for each in known if not each.deployment]
     if not only:
         return say(talk, "skills_none")
@@ -162,7 +165,7 @@ def _resolve_target(talk: ReplyContext, text: str, known: Sequence[NamedTarget])
 
 
 def answer_which(talk: ReplyContext) -> str | None:
-    """Handle the answer to our question which one is meant: the question before it is asked again about that one."""
+    """If the text answers our question which one is meant, answer the earlier question for that one; else None."""
     asked = talk.previous
     if asked is None or len(talk.text.split()) > 8 or trading_intents(talk.text, talk.tongue):
         return None
@@ -190,10 +193,9 @@ def performance(talk: ReplyContext, intent: Intent) -> str | None:
         return meant
     metrics = {metric for pattern, metric in _METRICS if pattern.search(text)}
     by_time = not metrics or metrics & _EXTREMES.keys()
+    said = []
     if by_time and _ONE_DAY.search(text):
-        said = [say(talk, "one_day")]
-    else:
-        said = []
+        said.append(say(talk, "one_day"))
     listed = bool(_DEPLOYMENTS.search(text)) and not targets_named_in(text, known)
     if talk.tools.has("get_my_deployments") and not metrics and (listed or len(meant) > 1):
         return "\n".join([*said, _all_results(talk, text)])
@@ -201,8 +203,9 @@ def performance(talk: ReplyContext, intent: Intent) -> str | None:
 
 
 def _is_about_trading(text: str, known: Sequence[NamedTarget]) -> bool:
-    """Whether it is about trading at all, and not about a dog that does well."""
-    if unowned := _UNOWNED.search(text):
+    """Whether a question about results is about trading at all: "How is Rex doing?" may be about a dog."""
+    unowned = _UNOWNED.search(text)
+    if unowned:
         return is_target_named(unowned["name"], known)
     about = ABOUT_TRADING.search(text) or _ALTOGETHER.match(text) or _ONE_OF_ITS_KIND.search(text)
     return bool(about or tickers(text) or targets_named_in(text, known))
@@ -211,15 +214,12 @@ def _is_about_trading(text: str, known: Sequence[NamedTarget]) -> bool:
 def _answer_without_trading(talk: ReplyContext, intent: Intent) -> str:
     view = talk.view
     found = find_answers(intent.matter, view.hits, (), (), sense=view.sense)
-    if found.empty:
-        known = ""
-    else:
-        known = describe_answer(found, talk.voice)
+    known = "" if found.empty else describe_answer(found, talk.voice)
     return "\n".join(part for part in (say(talk, "no_trading"), known) if part)
 
 
 def _answer_without_tools(talk: ReplyContext, intent: Intent, text: str) -> str:
-    """Where no tool names the skills: what was said names one."""
+    """The results if no tool lists the skills: the matter of the sentence is taken for the name of one."""
     tools = talk.tools
     if tools.has("get_skill_performance") and intent.matter.strip():
         return tools.use("get_skill_performance", skill_id=intent.matter.strip(), detail=_detail(text)).text
@@ -254,9 +254,7 @@ def _result(talk: ReplyContext, each: NamedTarget, text: str, known: Sequence[Na
     said = [_metric(talk, each.name, metric, more, zone, period) for metric in asked]
     if not said:
         if period:
-            said = [_period(talk, each.name, figures, period)]
-        else:
-            said = []
+            said.append(_period(talk, each.name, figures, period))
         said += [_whole(talk, each.name, figures, named=not period), *_open(talk, more)]
     lines = [" ".join(said)]
     detail = _detail(text)
@@ -275,11 +273,8 @@ def _ask_figures(talk: ReplyContext, each: NamedTarget, detail: str) -> ToolAnsw
 
 
 def _figures(answer: ToolAnswer, each: NamedTarget) -> Mapping[str, Any] | None:
-    """The part of the data that holds the figures, where it has our shape."""
-    if isinstance(answer.data, Mapping):
-        data = answer.data
-    else:
-        data = {}
+    """The part of the data that has the figures; None if the data has another shape than ours."""
+    data = answer.data if isinstance(answer.data, Mapping) else {}
     if each.deployment and isinstance(data.get("deployments"), list) and data["deployments"]:
         data = data["deployments"][0]
     if isinstance(data.get("performance"), Mapping):
@@ -288,7 +283,7 @@ def _figures(answer: ToolAnswer, each: NamedTarget) -> Mapping[str, Any] | None:
 
 
 def _all_results(talk: ReplyContext, text: str) -> str:
-    """Every deployment in a line, for who asks how they do altogether."""
+    """A line for every deployment, in answer to a question about all of them."""
     answer = talk.tools.use("get_my_deployments")
     rows = None
     if isinstance(answer.data, Mapping):
@@ -390,9 +385,11 @@ def _trade_line(trade: Mapping[str, Any], unit: str | None, zone: str) -> str:
 
 
 def lessons_reply(talk: ReplyContext, intent: Intent) -> str | None:
-    """The lessons of the trades; for a question about losses only those of losing trades."""
+    """The lessons of the trades; for a question about losses only those of losing trades. None if the question is about
+    other lessons."""
     text = intent.sentence
-    if (told := _LEARNED_OF.search(text)) and not may_be_ours(talk, told["what"]):
+    learned_of = _LEARNED_OF.search(text)
+    if learned_of and not may_be_ours(talk, learned_of["what"]):
         return None
     known = known_names(talk)
     if known is None or not talk.tools.has("get_skill_performance"):
@@ -418,7 +415,7 @@ def lessons_reply(talk: ReplyContext, intent: Intent) -> str | None:
 
 
 def _lesson_lines(lessons: Sequence[Mapping[str, Any]], known: Sequence[NamedTarget]) -> list[str]:
-    """A line each; where several read alike, those of a deployment say of which."""
+    """A line for each lesson. If several have the same text, those of deployments name the deployment."""
     texts = Counter(one["text"] for one in lessons)
     places = {each.id: each.name for each in known if each.deployment}
     return [
@@ -430,7 +427,7 @@ def _lesson_lines(lessons: Sequence[Mapping[str, Any]], known: Sequence[NamedTar
     ]
 
 
-# --- what there is
+# --- the list of skills
 
 
 def skills_reply(talk: ReplyContext, _: Intent) -> str | None:

@@ -1,7 +1,7 @@
-"""`/trading`: what trades for the person, how it went, what it has learnt, and what is coming.
+"""`/trading`: the pages of skills, deployments and trades.
 
-A skill has deployments; a deployment has a page with everything: figures, equity, the events ahead with what they may
-do to what is open, lessons, and trades. `forms` has what these pages change.
+A deployment has a page with figures, equity, coming events with the open positions they touch, lessons, and trades.
+`forms` has the forms of these pages.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ router: APIRouter = APIRouter(include_in_schema=False)
 
 HOME = "/trading"
 HOURS, LEAST = 72, 0.4
-"""How far ahead events are shown, and from which importance on."""
+"""How many hours ahead events are shown, and the least importance of those."""
 RECENT, A_PAGE = 6, 50
 COUNTED = ("no", "one", "two", "three", "four", "five", "six")
 OUTCOMES = ("new", "changed", "back", "unchanged", "withdrawn", "pinned", "unsupported", "retired", "not_kept")
@@ -33,7 +33,7 @@ DONE = {
     "forget": "Retired. A later reflection does not bring it back.",
     "restore": "Put back.",
 }
-"""What the toast says after what a person did to a lesson, by the action in the ledger."""
+"""The toast after a person has changed a lesson, by the action in the ledger."""
 WORDS: dict[str, Any] = {
     "price": view.price,
     "money": view.signed_money,
@@ -48,7 +48,7 @@ WORDS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class TradingDone:
-    """What a form has just done; `action` is the address that takes it back, with its field."""
+    """What a form has just done; a post to `action`, with `field` set to `value`, undoes it."""
 
     words: str
     action: str = ""
@@ -57,17 +57,17 @@ class TradingDone:
     label: str = "Undo"
 
 
-# What a form left in the address
+# What a form has put into the address
 
 
 def encode_reflection(trades: int, tried: int, whats: Sequence[str]) -> str:
-    """What came of a reflection, short enough for an address: `67.14.new2.changed1`."""
+    """The outcome of a reflection, short enough for an address: `67.14.new2.changed1`."""
     counts = [f"{what}{whats.count(what)}" for what in OUTCOMES if what in whats]
     return ".".join([str(trades), str(tried), *counts])
 
 
 def reflection_done(visit: Visit) -> TradingDone | None:
-    """The reflection that brought the visitor here, in its own words; it is taken back as a whole."""
+    """The reflection that led to this page, in words, with a way to undo all of it; None if there was none."""
     trades, _, rest = visit.request.query_params.get("reflected", "").partition(".")
     tried, *counts = rest.split(".")
     if not all(part.isascii() and part.isdecimal() and len(part) < 10 for part in (trades, tried)):
@@ -86,7 +86,7 @@ def reflection_done(visit: Visit) -> TradingDone | None:
 
 
 def _events(visit: Visit) -> str:
-    """Several entries of the ledger, as `first-last`; nothing if the address has none that can be taken back."""
+    """The ledger entries in the address, as `first-last`; "" if there are none that can be undone."""
     try:
         first, last = read_events(visit.request.query_params.get("events", ""))
     except KeepbookError:
@@ -124,7 +124,7 @@ def running(visit: Visit, deployment: Deployment) -> bool:
 
 
 def lessons_context(visit: Visit, **which: str) -> dict[str, Any]:
-    """Those that stand, and behind the toggle those that a person or the trades put away."""
+    """The active lessons, and those that were retired or withdrawn, which a toggle shows."""
     found: Sequence[Lesson] = visit.book.trading.lessons(**which, state="all")
     shown = [view.learnt(one) for one in found]
     return {
@@ -164,7 +164,7 @@ def one_skill(visit: Visiting, id: str) -> Response:
 
 @router.get(f"{HOME}/{{id}}")
 def one(visit: Visiting, id: str, parts: bool = False) -> Response:
-    """A deployment; with `parts` also where its results come from, which a page that nobody asks does not work out."""
+    """The page of a deployment; with `parts` also where its results come from, which takes longer."""
     trading = visit.book.trading
     deployment = trading.deployment(id)
     found, is_running = trading.performance(deployment=deployment.id), running(visit, deployment)

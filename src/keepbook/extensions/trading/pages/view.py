@@ -1,7 +1,7 @@
-"""Trading as a page shows it: figures in words, and a reason wherever there is no figure.
+"""Formats trading for the pages: figures as text, and the reason if there is no figure.
 
-Pure: what the book answered goes in, what a template prints comes out. A figure that does not exist is a dash with the
-reason beside it, never a zero; gain and loss always have their sign.
+Pure functions: they take what the book returned, and return what a template prints. A figure that does not exist is
+shown as a dash with the reason beside it, never as zero; gains and losses always have their sign.
 """
 
 from collections.abc import Sequence
@@ -23,13 +23,13 @@ from keepbook.extensions.trading.pages.charts import EquityChart, equity_chart
 
 NONE = "—"
 A_YEAR = 250
-"""Days of trading from which on a figure for a year is more than a guess."""
+"""With fewer days of trading than this, a yearly figure is marked as unreliable."""
 DAY = timedelta(days=1)
 DOLLARS = ("USD", "USDT", "USDC")
 PRESSING = 0.75
-"""From this importance on an event is marked."""
+"""An event with this importance or more is marked."""
 SPARK = 48
-"""More points than this are not seen on a line 72 pixels wide."""
+"""The most points of a small curve: on 72 pixels, more cannot be seen."""
 
 
 class Total(NamedTuple):
@@ -63,7 +63,8 @@ class DrawnCurve(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """A coming event. `rows` are positions with figures, `few` those that it has too few forerunners for."""
+    """A coming event. `rows` are the touched positions with figures, `few` sentences on those for which there are too
+    few earlier events."""
 
     event: Event
     day: str
@@ -84,9 +85,9 @@ class Ahead:
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """A lesson with the figure at its left: the median where all its trades went one way, else the mean.
+    """A lesson with its main figure: the median if all its trades won or all lost, else the mean.
 
-    `interval` is that of the mean, where the wording does not name it.
+    `interval` is that of the mean, or None if the wording of the lesson has it.
     """
 
     lesson: Lesson
@@ -99,7 +100,7 @@ class Learnt:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """An open position and what it has come to at the last price; None where there is no price."""
+    """An open position and the last price, or None if there is none."""
 
     position: Position
     price: float | None
@@ -108,10 +109,7 @@ class Holding:
     def so_far(self) -> float | None:
         if self.price is None:
             return None
-        if self.position.side == "long":
-            side = 1
-        else:
-            side = -1
+        side = 1 if self.position.side == "long" else -1
         return side * (self.price - self.position.entry_price) * self.position.quantity
 
     @property
@@ -125,19 +123,19 @@ class Holding:
 
 
 def price(value: float) -> str:
-    """As exact as it is told, up to six digits that count: `3,412.5`, `0.00001234`."""
+    """A price with up to six significant digits: `3,412.5`, `0.00001234`."""
     if value >= 0.001:
         return plain_number(float(f"{value:.6g}"))
     return f"{value:.3g}"
 
 
 def signed_money(value: float) -> str:
-    """With its sign: `+45.10`, `−1,204`. Cents count in small amounts only."""
+    """An amount with its sign: `+45.10`, `−1,204`. Amounts from 1,000 on have no cents."""
     return _with_sign(value, 2 if abs(value) < 1000 else 0)
 
 
 def signed_percent(share: float, places: int = 1) -> str:
-    """A share of 1 with its sign, and as many places as it needs not to look like none."""
+    """A fraction in percent with its sign, and with more places if it would look like zero."""
     if share and not round(abs(share) * 100, places):
         places = min(-floor(log10(abs(share) * 100)), 4)
     return f"{_with_sign(share * 100, places)}\N{NO-BREAK SPACE}%"
@@ -159,7 +157,7 @@ def _with_sign(value: float, places: int) -> str:
 
 
 def tone(value: float | None) -> str:
-    """The class that colours a figure; its sign says the same."""
+    """The CSS class that colours a figure by its sign."""
     if not value:
         return ""
     if value > 0:
@@ -168,7 +166,7 @@ def tone(value: float | None) -> str:
 
 
 def worth(symbol: str, amount: float | None) -> str:
-    """What a position is worth in the currency of its pair."""
+    """The value of a position in the currency of its pair, as text."""
     if amount is None:
         return "no price on record"
     quote = symbol.partition(":")[0].partition("/")[2] or "USD"
@@ -182,7 +180,7 @@ def worth(symbol: str, amount: float | None) -> str:
 
 
 def reason(text: str | None) -> str:
-    """Why a trade was entered or left, which files write like `trailing_stop`."""
+    """The reason of an entry or exit in words; files write them like `trailing_stop`."""
     words = (text or "").replace("_", " ").strip()
     return words[:1].upper() + words[1:]
 
@@ -213,14 +211,14 @@ def _sharpe(found: Performance) -> Total:
 
 
 def _ratio(found: Performance, name: str, value: float | None, hint: str) -> Total:
-    """A ratio with its sample, or why there is none."""
+    """A ratio with its sample as the hint, or a dash with the reason why there is none."""
     if value is not None:
         return Total(name, _with_sign(value, 2), hint)
     return Total(name, NONE, _no_capital(found) if found.capital is None else found.why[name.lower()], "faint")
 
 
 def more_totals(found: Performance) -> list[Total]:
-    """What traders look at beside the first five; nothing where nothing was closed."""
+    """Further figures that traders look at; none if no trade was closed."""
     if not found.trades:
         return []
     lost = found.trades - found.wins
@@ -289,7 +287,8 @@ def draw_equity(
     *,
     ended: bool,
 ) -> DrawnCurve | None:
-    """The curve from the beginning (or the day before the first exit) to today, or to the last exit if it has ended."""
+    """The curve from the beginning (or the day before the first exit) to today, or if it has ended to the last exit.
+    None if nothing was closed."""
     if not points:
         return None
     start, unit = found.capital or 0.0, f" {found.currency}" if found.currency else ""
@@ -327,7 +326,7 @@ def _days(
         (date.fromisoformat(one.day), one.equity, one.drawdown if one.drawdown_pct is None else one.drawdown_pct)
         for one in points
     ]
-    before = days[0][0] - DAY  # until the first exit it stands where it began, at the end of the day before
+    before = days[0][0] - DAY  # the curve is level from the beginning to the day before the first exit
     first = begun.astimezone(UTC).date() - DAY if begun else before
     lead = [(day, start, 0.0) for day in dict.fromkeys((first, before)) if day <= before]
     last = now.astimezone(UTC).date() if now else days[-1][0]
@@ -335,7 +334,7 @@ def _days(
 
 
 def _standing(points: Sequence[EquityPoint], start: float) -> tuple[float, float]:
-    """The end of the last day: its drawdown counts from the peak, and not at the deepest of the day."""
+    """Equity and drawdown at the end of the last day; the drawdown of a point is the deepest of its day instead."""
     equity, peak = points[-1].equity, max(start, *(one.equity for one in points))
     under = max(peak - equity, 0.0)
     return equity, under if points[-1].drawdown_pct is None else under / peak
@@ -354,7 +353,7 @@ def _long(day: date) -> str:
 
 
 def spark(points: Sequence[EquityPoint], start: float) -> ChartCurve | None:
-    """The same line for a table cell."""
+    """The equity curve for a table cell, with SPARK points at most; None if there are no points."""
     values = [start, *(one.equity for one in points)]
     if len(values) > SPARK:
         values = [values[round(n * (len(values) - 1) / (SPARK - 1))] for n in range(SPARK)]
@@ -367,7 +366,7 @@ def spark(points: Sequence[EquityPoint], start: float) -> ChartCurve | None:
 
 
 def ahead(coming: Coming, now: datetime, zone: tzinfo) -> list[Ahead]:
-    """What is coming, each with the positions that it touches."""
+    """The coming events, each with the positions that it touches."""
     exposed = coming.your_exposure or ()
     found = []
     for event in coming.events:
@@ -442,5 +441,5 @@ def _bare(share: float) -> str:
 
 
 def trade_return(trade: Trade) -> float:
-    """What it earned as a share of what went in."""
+    """The net return of a trade, as a fraction of what was invested."""
     return trade.pnl / (trade.entry_price * trade.quantity)

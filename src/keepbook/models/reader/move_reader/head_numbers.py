@@ -1,4 +1,4 @@
-"""What heads compute from the vectors of tokens, in numpy."""
+"""Functions that the heads use on the vectors of tokens, in numpy."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,7 @@ def sigmoid(scores: "Floats") -> "Floats":
 
 
 def gelu(x: "Floats") -> "Floats":
-    """In the form with tanh, as the heads were trained with it: numpy has no erf."""
+    """GELU in its form with tanh, because numpy has no erf. The heads were trained with it."""
     import numpy as np  # loaded by now
 
     return 0.5 * x * (1 + np.tanh(0.7978845608 * (x + 0.044715 * x**3)))  # type: ignore[no-any-return]

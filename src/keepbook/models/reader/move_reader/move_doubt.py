@@ -1,9 +1,9 @@
-"""How far a deed can be trusted: whether act and lines together are right, given all that was read.
+"""Estimates the probability that a deed is wrong, from everything that was read about it.
 
-An act may be sure and the line too, and yet "rent IS 850" changes nothing. This model sees the deed as a whole: by how
-much act and line lead the next best, what a second reading says (`move_pairs`), whether old and new value were found,
-what words the clause and the line share, and words that make a statement less than one ("nearly", "if", "hers"). It was
-fitted on the readings of left-out writers, so it knows how the encoders err with strangers.
+Act and line may each be sure, and yet "rent IS 850" changes nothing. So this model looks at the deed as a whole: by how
+much act and line lead the next best, what the second reading says (`move_pairs`), whether an old and a new value were
+found, which words clause and line share, and words that weaken a statement ("nearly", "if", "hers"). It was fitted on
+writers outside the encoders' training set, so it has learned from the errors that they make with strangers.
 """
 
 import math
@@ -33,17 +33,17 @@ CUES = tuple(
         "that this it those",
     )
 )
-"""Words that tell how a statement is meant; each group is one sign."""
+"""Words that weaken or change a statement; each group is one feature."""
 ACTED = 8
-"""The first so many signs are also weighed by themselves for each act."""
+"""Twice this many of the first features have weights of their own for each act."""
 LEADS = (0, 2, 3, 5, 6)
-"""The shared words in which the line that is meant is held against the next one."""
+"""The features of `move_signs` for which the difference between the likeliest line and the next one is a feature."""
 EVEN = 0.5
-"""From here on a line counts as meant."""
+"""A line with this probability counts as meant."""
 
 
 def deed(move: Move) -> tuple[str, tuple[str, ...]] | None:
-    """The likeliest act that does something, and the lines it means."""
+    """The likeliest deed: its act, and the lines it means. None if the act needs a line and there is none."""
     act = max(DEEDS, key=lambda name: move.acts[name])
     ranked = sorted(move.points, key=lambda name: -move.points[name])
     lines = [name for name in ranked if "/" not in name]
@@ -122,7 +122,8 @@ def _has_figure(given: Sequence[str]) -> bool:
 
 
 def scale_features(numbers: Sequence[float], act: str, fitted: Mapping[str, Sequence[float]]) -> list[float]:
-    """The features on one scale, the act itself, and the first features once more for this act alone."""
+    """The features on one scale, followed by one feature for each act, and by the first features once for each act,
+    zero for all others than this one."""
     scaled = [
         max(-4.0, min(4.0, (one - middle) / wide))
         for one, middle, wide in zip(numbers, fitted["middle"], fitted["wide"], strict=True)
@@ -134,7 +135,7 @@ def scale_features(numbers: Sequence[float], act: str, fitted: Mapping[str, Sequ
 
 
 def doubt(asked: MoveRequest, which: int, move: Move, fitted: Mapping[str, Sequence[float]], pairs: Pairs) -> float:
-    """The probability that the deed would be wrong. `move` is what both readings say."""
+    """The probability that the deed would be wrong; 1 if there is none. `move` combines both readings."""
     found = deed(move)
     if found is None:
         return 1.0

@@ -1,8 +1,8 @@
 """The encoder for moves: MiniLM-L6 with adapters of its own.
 
-A turn is read twice. First all its pieces in one window; then every piece that seems to do more than state something,
-in a window of its own, where the model knows which piece is asked about. Most turns end with the first. What may be a
-deed has a second reader with adapters of its own, which sees one line at a time (`move_pairs`).
+A turn is read up to three times: first all its pieces in one window; then each piece that may be a deed in a window
+that judges it alone, which is more accurate; and then, by a second reader with adapters of its own, with one line at a
+time (`move_pairs`). For most turns the first is enough.
 """
 
 import io
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from keepbook.models.minilm.parts import Arrays
 
 CLOSER = 0.1
-"""From this chance of a deed on, a piece is read once more by itself."""
+"""A piece with this probability of being a deed is read once more by itself."""
 MOST_CLOSER = 12
-"""Pieces of a turn that are read by themselves, the likeliest deeds."""
+"""How many pieces of a turn are read by themselves: the likeliest deeds."""
 KEPT_TURNS = 64
-"""Turns whose moves are remembered: a turn is often decided twice."""
+"""How many turns' moves are cached: the same turn is often read twice."""
 
 
 class MoveReadings(NamedTuple):
@@ -115,7 +115,7 @@ def _learned(data: bytes) -> "tuple[Arrays, Arrays]":
 
 
 class _Model:
-    """An opened encoder: turns in, moves out."""
+    """An opened encoder, which makes moves of turns."""
 
     def __init__(
         self,

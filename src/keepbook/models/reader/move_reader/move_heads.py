@@ -1,6 +1,6 @@
-"""The heads of the move reader, in numpy: from the vectors of a window's tokens to moves.
+"""The heads of the move reader, in numpy: they make moves of the token vectors of a window.
 
-Training reads left-out writers through the same functions, so what was measured is what runs.
+Training evaluates with the same functions, so what was measured is what runs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 FLAGS = ("mistake", "ahead", "own", "unsure", "exchange")
 NEEDS = ("none", "words", "question")
 NONES = ("one", "choice")
-"""That a piece means no line, and chooses nothing."""
+"""Scores for meaning no line, and for choosing none of the choices."""
 POINTS = ("many", "one", "choice")
-"""How much speaks for a line: by itself, against all other lines, and as a choice against the others."""
+"""Three scores for each line: that it is meant at all, that it is meant and no other, and that it is the choice."""
 OUTPUTS = (len(MOVES), len(LABELS), len(FLAGS), len(RESTS), len(NEEDS), len(NONES))
-"""What is said of a piece by itself."""
+"""The sizes of the groups of scores that a piece gets by itself."""
 SINGLE, SEVERAL = ("say", "change", "end"), ("withdraw", "keep", "undo", "ask", "answer")
 """Acts that mean one line, and acts that may mean several."""
 STRETCHES = ("old", "new", "need", "who")
-"""What is looked for as a beginning and an end, in the order of the head."""
+"""The kinds of stretches for which the head scores a first and a last token, in its order."""
 LONGEST = 40
-"""Tokens of a stretch at most."""
+"""The most tokens of a stretch."""
 SEEN = 0.1
-"""A stretch that is less likely is not told."""
+"""A stretch with a lower probability is left out."""
 
 
 class MoveHeads:
@@ -45,7 +45,7 @@ class MoveHeads:
         self._key = weights["head.key.weight"].shape[0] // (2 * len(STRETCHES))
 
     def read(self, asked: MoveRequest, window: MoveWindow, hidden: "Floats") -> list[tuple[int, Move]]:
-        """The moves of the pieces that a window judges, each with its piece."""
+        """The moves of the pieces that are judged in a window: the number of the piece, and its move."""
         import numpy as np  # loaded by now
 
         pools = [pool_tokens(hidden, tokens) for _, tokens in window.pieces]
@@ -63,7 +63,8 @@ class MoveHeads:
         return found
 
     def _matches(self, window: MoveWindow, hidden: "Floats") -> "Floats":
-        """How well each mark's tokens are matched by those of a judged piece, and the other way round."""
+        """For each judged piece and each mark (a line or piece): the mean best similarity of the mark's tokens with
+        those of the piece, and of the piece's tokens with those of the mark."""
         import numpy as np  # loaded by now
 
         toward = self._linear("match", hidden)
@@ -108,8 +109,8 @@ class MoveHeads:
     def _chances(
         self, asked: MoveRequest, points: "Floats", nones: "Floats", acts: Mapping[str, float], itself: int
     ) -> list[float]:
-        """The probability that each mark is meant. Choices exclude each other, and so do the lines of an act that means
-        one; how far it does is how likely such an act is."""
+        """The probability that each mark is meant. Choices exclude each other. Lines exclude each other as far as the
+        act is one that means a single line: the two probabilities are mixed by how likely such an act is."""
         import numpy as np  # loaded by now
 
         kinds = np.array([line.kind for line in asked.lines] + ["piece"] * (len(points) - len(asked.lines)))
@@ -134,7 +135,7 @@ class MoveHeads:
         spans: "_Spans",
         exchange: float,
     ) -> Mapping[str, tuple[int, int, float]]:
-        """For every line and other piece, the stretch of it that would be exchanged."""
+        """For every line and other piece, the stretch of it that would be replaced."""
         tokens = [*window.lines, *(one for _, one in window.pieces)]
         found = {}
         for mark, name in enumerate(names):
@@ -147,7 +148,7 @@ class MoveHeads:
         return found
 
     def _points(self, inside: "Floats", marks: "Floats", beside: "Floats") -> "Floats":
-        """How much speaks for each piece (row) meaning each mark (column)."""
+        """The scores POINTS for each piece (row) and each mark (column)."""
         import numpy as np  # loaded by now
 
         aims, marked = self._linear("aim", inside), self._linear("mark", marks)
@@ -157,11 +158,11 @@ class MoveHeads:
         return self._linear("point", joined)
 
     def _stretch_scores(self, inside: "Floats", hidden: "Floats") -> "Floats":
-        """By kind, beginning or end, and token."""
+        """The scores of a stretch, by kind, first or last token, and token."""
         ask = self._linear("ask", inside).reshape(2 * len(STRETCHES), self._key)
         keys = self._w["head.key.weight"].reshape(2 * len(STRETCHES), self._key, -1)
         bias = self._w["head.key.bias"].reshape(2 * len(STRETCHES), self._key)
-        # (ask · (W h + b)) for every token, without making the keys of all tokens anew for every piece
+        # This is ask · (W h + b) for every token h, computed as (ask W) · h + ask · b, which is cheaper.
         import numpy as np  # loaded by now
 
         toward = np.einsum("sk,skw->sw", ask, keys)
@@ -179,13 +180,13 @@ class _Scores(NamedTuple):
 
 
 class _Spans:
-    """The likeliest stretch of each kind among the tokens that come into question."""
+    """Finds the likeliest stretch of a kind among some tokens."""
 
     def __init__(self, scores: "Floats", heat: Heat) -> None:
         self._scores, self._heat = scores, heat
 
     def best(self, kind: str, tokens: Sequence[int]) -> tuple[int, int, float]:
-        """The first and last token, and how likely if there is such a stretch."""
+        """The first and last token, and the probability, given that there is such a stretch."""
         import numpy as np  # loaded by now
 
         if not len(tokens):
@@ -200,7 +201,8 @@ class _Spans:
 def _letters(
     window: MoveWindow, found: tuple[int, int, float], base: int, there: float
 ) -> tuple[int, int, float] | None:
-    """A stretch of tokens as letters; `there` is how likely there is one at all."""
+    """A stretch of tokens as characters; `there` is the probability that there is one at all. None if it is less likely
+    than SEEN."""
     first, last, likely = found[0], found[1], found[2] * there
     if likely < SEEN:
         return None
@@ -208,7 +210,7 @@ def _letters(
 
 
 def need_tokens(window: MoveWindow, piece: int) -> list[int]:
-    """The tokens where a need may lie: the person's words except the piece itself."""
+    """The tokens where the words that a piece needs may be: all of the person's except the piece itself."""
     begin, end = window.pieces[piece][1]
     others = {turn for _, turn in window.asked}
     return [
@@ -246,7 +248,7 @@ def _split(does: "Floats") -> "list[Floats]":
 
 
 def _against(scores: "Floats", none: float) -> "Floats":
-    """The share of each against the others and against none of them."""
+    """The probability of each, if exactly one of them or none is true."""
     import numpy as np  # loaded by now
 
     return softmax_array(np.append(scores, none))[:-1]

@@ -1,7 +1,7 @@
 """The move reader that needs nothing installed: a linear model on hashed word features, in plain Python.
 
-It recognises explicit orders and finds what they name by shared words. It does not understand enough to change or end a
-line: it says how likely that is, but its thresholds for it are out of reach, so that at most a question is asked.
+It recognises explicit orders, and finds the lines they mean by shared words. It is not accurate enough to change or end
+a line: its thresholds for these acts are never reached, so that at most a question is asked.
 """
 
 import json
@@ -19,11 +19,11 @@ from keepbook.models.reader.values import ReaderTurn
 
 ROWS = 1 << 14
 OUTPUTS = len(MOVES) + 1
-"""The acts, and whether a withdrawal speaks of what is being said."""
+"""The acts, and one more: whether a withdrawal is about what is being said."""
 LONGEST, AROUND = 40, 16
-"""Words that are read of a piece, and of what stands round it."""
+"""How many words are read of a piece, and of the pieces beside it."""
 _BACK = frozenset({"that", "this", "it", "those", "these", "last"})
-"""Words that mean what was said just before."""
+"""Words that refer to what was said just before."""
 
 
 class LinearMoveReader:
@@ -70,8 +70,9 @@ class LinearMoveReader:
 
 
 def points_by_words(asked: MoveRequest, which: int) -> dict[str, float]:
-    """How likely each line is meant: by the share of its words, or of the piece's, that both have. If the piece has no
-    content word of its own ("scrap that"), what was said last is meant."""
+    """The probability that each line is meant: the share of the piece's content words that the line has, and more if
+    these are all words of the line. If the piece has no content word of its own ("scrap that"), the last line that was
+    said is meant."""
     text = asked.words(which)
     own = content_stems(text) - _ORDERING
     found = {}
@@ -93,7 +94,7 @@ _ORDERING = frozenset({
     "memori", "mention", "never", "note", "part", "pleas", "put", "record", "rememb", "remov", "save", "scrap", "store",
     "strike", "take", "thing", "took", "undo", "what", "write", "written", "wrote",
 })  # fmt: skip
-"""Stems of the words with which an order is given, which name nothing."""
+"""Stems of words that give an order and do not name its matter."""
 
 
 def piece_rows(asked: MoveRequest, which: int) -> list[int]:

@@ -1,8 +1,8 @@
-"""A second reading of what may be a deed: the clause and one line, by themselves in a window.
+"""A second reading of a clause that may be a deed: with one line at a time.
 
-The first reading sees all lines at once and is quick. Here the model is asked of one line at a time what the clause
-does to it; besides, the clause is read without any line. The two err in different places: a deed is done where both
-agree (`move_doubt`).
+The first reading sees all lines at once and is quick. Here the model says for one line at a time what the clause does
+to it, and reads the clause without a line too. The two readings make different mistakes; how far they agree decides
+whether a deed is done (`move_doubt`).
 """
 
 import math
@@ -27,14 +27,15 @@ PAIR_TIES = ("none", "say", "change", "end", "withdraw", "keep", "undo", "ask", 
 PAIR_FLAGS = ("unsure", "ahead")
 PAIR_OUTPUTS = (len(PAIR_TIES), len(MOVES), len(PAIR_FLAGS))
 EARLIER = 2
-"""Turns before this one that are read along."""
+"""How many turns before this one are in the window."""
 MOST_CANDIDATES = 3
-"""Lines that a clause is read with, the likeliest of the first reading."""
+"""How many lines a clause is read with: the likeliest of the first reading."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairReading:
-    """What a clause does to one line (without a line: `tie` says nothing), and what it does at all."""
+    """`tie`: the probabilities of what a clause does to one line (without meaning if it was read without a line).
+    `acts`: the probabilities of its act."""
 
     tie: Mapping[str, float]
     acts: Mapping[str, float]
@@ -49,7 +50,7 @@ def candidates(asked: MoveRequest, move: Move) -> list[str]:
 
 
 def line_named(asked: MoveRequest, name: str) -> MoveLine:
-    """A line by its id, or another clause of the turn as one."""
+    """The line with this id, or another clause of the turn as a line."""
     found = next((line for line in asked.lines if line.id == name), None)
     if found is not None:
         return found
@@ -58,7 +59,7 @@ def line_named(asked: MoveRequest, name: str) -> MoveLine:
 
 
 def pair_window(coder: MoveCoder, asked: MoveRequest, which: int, line: MoveLine | None) -> MoveWindow | None:
-    """A clause and one line, or no line; None for a clause without a token."""
+    """A window with a clause and one line, or none. Returns None for a clause without a token."""
     turns = asked.turns[max(0, asked.at - EARLIER) : asked.at + 1]
     if line is not None:
         lines = [line]
@@ -71,7 +72,7 @@ def pair_window(coder: MoveCoder, asked: MoveRequest, which: int, line: MoveLine
 
 
 def pair_signs(asked: MoveRequest, which: int) -> dict[str, list[float]]:
-    """What can be seen of each line and other clause beside a clause, without a model."""
+    """The features of each line and other clause beside a clause, by name (see `move_signs`)."""
     names = [line.id for line in asked.lines] + [f"{asked.at}:{start}" for start, _ in asked.pieces]
     rows = move_features(asked, range(len(asked.pieces)), [which])[0]
     return dict(zip(names, rows, strict=True))
@@ -83,7 +84,7 @@ LEAST_CHANCE = 1e-4
 
 
 def with_pairs(move: Move, pairs: Pairs) -> Move:
-    """The move as both readings have it: acts by their geometric mean, lines by the mean of their log-odds."""
+    """The move with both readings combined: the acts by their geometric mean, the lines by the mean of log-odds."""
     if not pairs:
         return move
     told = mean_acts(pairs)
@@ -97,12 +98,12 @@ def with_pairs(move: Move, pairs: Pairs) -> Move:
 
 
 def mean_acts(pairs: Pairs) -> dict[str, float]:
-    """What the second reading says of the act, over all its windows."""
+    """The probabilities of the acts, averaged over all windows of the second reading."""
     return {act: sum(one.acts[act] for one in pairs.values()) / len(pairs) for act in MOVES}
 
 
 def _between(chance: float, pair: PairReading | None) -> float:
-    """The chance whose log-odds are the mean of both readings'."""
+    """The probability that a line is meant, by the mean of the log-odds of both readings."""
     if pair is None:
         return chance
     return 1 / (1 + math.exp(-(log_odds(chance) + log_odds(1 - pair.tie["none"])) / 2))
@@ -114,7 +115,7 @@ def log_odds(chance: float) -> float:
 
 
 def pair_features(pairs: Pairs, act: str, lines: Sequence[str]) -> list[float]:
-    """What the second reading says for or against a deed."""
+    """The features of a deed that come from the second reading."""
     if not pairs:
         return [0.0] * PAIR_FEATURES
     told = mean_acts(pairs)
@@ -146,7 +147,7 @@ NO_SIGNS: Sequence[float] = (0.0,) * SIGNS
 
 
 class PairReader:
-    """Clauses and lines in, readings out."""
+    """Reads clauses with lines; an opened encoder."""
 
     def __init__(
         self, encode: "Callable[[list[int], list[int]], Floats]", heads: "PairHeads", coder: MoveCoder
@@ -154,7 +155,7 @@ class PairReader:
         self._encode, self._heads, self._coder = encode, heads, coder
 
     def read(self, asked: MoveRequest, which: int, move: Move) -> dict[str | None, PairReading]:
-        """A clause without a line, and with each of the likeliest ones."""
+        """The readings of a clause without a line, and with each of the likeliest lines."""
         signs = pair_signs(asked, which)
         found = {}
         for name in (None, *candidates(asked, move)):
@@ -169,7 +170,7 @@ class PairReader:
 
 
 class PairHeads:
-    """The head, in numpy: from the vectors of a window's tokens to a reading."""
+    """The head, in numpy: makes a reading of the token vectors of a window."""
 
     def __init__(self, weights: "Arrays") -> None:
         self._w = weights

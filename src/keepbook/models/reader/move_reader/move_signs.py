@@ -1,7 +1,7 @@
-"""Features of a clause and a line, computed without a model: shared words, place and kind.
+"""Features of a clause and a line that are computed without a model: shared words, place and kind.
 
-The move reader gets these numbers beside the vectors: a small encoder is slow to learn that "the Volvo" is in one of
-ten lines, and here it can be read off.
+The move reader gets these numbers in addition to the vectors: a small encoder hardly learns which of ten lines has "the
+Volvo" in it, and a comparison of words shows it at once.
 """
 
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ from keepbook.models.reader.moves import KINDS, MoveLine
 from keepbook.models.reader.values import ReaderTurn
 
 SIGNS = 10 + len(KINDS) + 5
-"""How many numbers there are for a piece and what it may mean."""
+"""How many features there are for a piece and a line."""
 LETTERS = 2000
-"""Letters of an earlier turn that are looked at, its end."""
+"""How many characters at the end of an earlier turn are read."""
 
 
 class MoveRequest(NamedTuple):
@@ -55,7 +55,7 @@ def move_features(asked: MoveRequest, shown: Sequence[int], judged: Sequence[int
 
 
 class _Before:
-    """The words that stand round a piece."""
+    """The words of the turn, and of those before it."""
 
     def __init__(self, asked: MoveRequest) -> None:
         self._asked = asked
@@ -67,7 +67,7 @@ class _Before:
         self._long_ago = frozenset(word for text in said[-6:-1] for word in content_stems(text))
 
     def shared_words(self, piece: int, text: str) -> list[float]:
-        """How much of a text comes again in the piece, round it and before it."""
+        """How many words of a text are also in the piece, in the rest of the turn, and in earlier turns."""
         words, own = content_stems(text), content_stems(self._asked.words(piece))
         rest = content_stems(self._asked.text()) - own
         size = max(1, len(words))
@@ -86,7 +86,7 @@ class _Before:
 
 
 def _lead(rows: Sequence[Sequence[float]], at: int) -> list[float]:
-    """By how much more is shared than with the best of the others."""
+    """By how much this text shares more words with the piece than the best of the others."""
     best = max((row[6] for other, row in enumerate(rows) if other != at), default=0.0)
     return [rows[at][6] - best]
 

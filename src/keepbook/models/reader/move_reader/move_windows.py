@@ -1,4 +1,4 @@
-"""A turn, what was said before it and the lines it may mean, as rows of tokens of bounded size.
+"""Cuts a turn, with what was said before it and the lines it may mean, into windows of bounded size.
 
 A window is the lines, each after its kind, then earlier turns after their role, shortened, then the turn itself (token
 type 1). A turn that is longer than `CORE` is read in several windows, each with a few words of the turn on either side.
@@ -14,16 +14,16 @@ from keepbook.models.reader.values import ReaderTurn
 SIZE = 400
 """Tokens of a window."""
 CORE, BESIDE = 160, 24
-"""Tokens of the turn that are judged in one window, and of the turn on either side of them."""
+"""Tokens of the turn that are judged in one window, and tokens of the turn on either side of them."""
 LINE, LINES = 36, 240
-"""Tokens that are read of a line, and of all lines together: the base knows 512 places."""
+"""The most tokens of a line, and of all lines together: the base has 512 positions."""
 NEAR, FAR = (24, 48), (10, 26)
-"""The first and last tokens that are read of a long earlier turn: of the last two, and of those before."""
+"""How many first and last tokens are read of a long earlier turn: of the last two turns, and of those before."""
 LETTERS = 12
-"""Letters of a text that are looked at for each token that is wanted: more cannot matter."""
+"""How many characters of a text are encoded for each token that is needed, so that a long text costs no more."""
 
 UNREADABLE = 0.3
-"""The share of unknown tokens from which on a text is strange."""
+"""A text with a larger share of unknown tokens is strange."""
 
 
 class TokenPlace(NamedTuple):
@@ -45,17 +45,17 @@ class MoveWindow(NamedTuple):
     lines: list[Offsets]
     """The tokens of each line, in the order in which they were given."""
     pieces: list[tuple[int, Offsets]]
-    """The pieces seen here: which one, and its tokens."""
+    """The pieces in this window: the number of the piece, and its tokens."""
     judged: list[int]
-    """Those of them that are judged here, counted among the pieces seen."""
+    """The pieces that are judged here, as indices into `pieces`."""
     own: Offsets
     """The tokens of the turn."""
     asked: list[tuple[int, int]]
-    """Earlier turns of an assistant: the token of the role, and the turn."""
+    """The earlier turns of an assistant: the token of the role, and the number of the turn."""
 
 
 class MoveCoder:
-    """Text to windows. `tokenizer` is one of the tokenizers package, with the base's vocabulary."""
+    """Makes windows of texts. `tokenizer` is one of the tokenizers package, with the base's vocabulary."""
 
     def __init__(self, tokenizer: Any) -> None:
         tokenizer.no_truncation()
@@ -67,7 +67,7 @@ class MoveCoder:
         self._kinds = {name: self._encode(f"{name}:")[0] for name in (*KINDS, "user", "assistant", "tool")}
 
     def strange(self, text: str) -> bool:
-        """Whether much of a text is in a script that the base does not know."""
+        """Whether a text is largely in a script that the base does not know."""
         ids, _ = self._encode(text[: SIZE * LETTERS])
         return not ids or ids.count(self.unknown) > UNREADABLE * len(ids)
 
@@ -149,7 +149,8 @@ class MoveCoder:
         return MoveWindow(row.ids, types, row.places, row.marks, seen, list(judged), own, asked)
 
     def _earlier(self, row: "_Row", turns: Sequence[ReaderTurn], room: int) -> list[tuple[int, int]]:
-        """Puts in as many earlier turns as there is room for, the last ones; tells where an assistant's begin."""
+        """Add the last earlier turns to the row, as many as there is room for. Returns those of an assistant, as in
+        `MoveWindow.asked`."""
         found: list[tuple[int, list[int], list[TokenPlace]]] = []
         for at in range(len(turns) - 1, -1, -1):
             ids, places = self._encode_shortened(turns[at], at, NEAR if at >= len(turns) - 2 else FAR)
@@ -167,7 +168,7 @@ class MoveCoder:
     def _encode_shortened(self, turn: ReaderTurn, at: int, most: tuple[int, int]) -> tuple[list[int], list[TokenPlace]]:
         first, last = most
         text = turn.text
-        if len(text) > 2 * LETTERS * (first + last):  # only its ends are read, so only they are coded
+        if len(text) > 2 * LETTERS * (first + last):  # encode only the two ends, because only they are read
             cut = len(text) - LETTERS * last
             head, tail = self._encode(text[: LETTERS * first]), self._encode(text[cut:])
             ids = head[0][:first] + tail[0][-last:]
@@ -189,7 +190,7 @@ CodedLine = tuple[list[int], list[Offsets]]
 
 
 class _Row:
-    """Tokens behind each other, with the letters they stand for; `marks` are the stretches of the lines."""
+    """A row of tokens, with the characters they stand for; `marks` are the tokens of the lines."""
 
     def __init__(self) -> None:
         self.ids: list[int] = []
@@ -215,8 +216,8 @@ def _tokens(offsets: Sequence[Offsets], piece: Offsets) -> Offsets:
 
 
 def _groups(spans: Sequence[Offsets]) -> Iterator[list[tuple[int, Offsets]]]:
-    """Pieces that are judged together: as many in a row as `CORE` tokens hold. A longer piece is judged by its
-    beginning."""
+    """Groups of pieces that are judged together, with `CORE` tokens at most. A longer piece is judged by its first
+    tokens."""
     group: list[tuple[int, Offsets]] = []
     for which, (first, until) in enumerate(spans):
         if until <= first:

@@ -1,7 +1,7 @@
-"""The choice of the model: what is offered, what a form asked for, trying it, and using it.
+"""Choosing the model: the offer, the form, the trial of a model, and taking it into use.
 
-Keys and addresses are accepted only from the person whose machine this is (`Visit.keeps_house`) and go into the config
-file, which nobody else may read. No page ever shows a key again.
+Keys and addresses are accepted only from the person whose machine this is (`Visit.keeps_house`), and are written to the
+config file, which nobody else may read. No page ever shows a key again.
 """
 
 import json
@@ -28,20 +28,20 @@ from keepbook.models.providers.trial import Trial, price_of, try_out
 from keepbook.settings import Settings, in_environment, ollama_host, write_config
 
 OURS = frozenset({"model", "openai_base_url", "openai_key", "anthropic_base_url", "anthropic_key"})
-"""The settings that this page writes."""
+"""The settings that this page may write."""
 PROVIDERS = {
     "OpenAI": "https://api.openai.com/v1",
     "Google": "https://generativelanguage.googleapis.com/v1beta/openai",
     "OpenRouter": "https://openrouter.ai/api/v1",
 }
-"""Where people have accounts that speak OpenAI's way, as their providers publish it. None of them was met from here."""
+"""Addresses of providers with OpenAI's API, as they publish them; not tested by us."""
 KEEP = "keep"
 TRIAL_SECONDS = 60.0
-"""A server on this machine may first have to load its model."""
+"""The time limit of a trial; long, because a local server may have to load the model first."""
 
 
 _FOUND: dict[str, str] = {}
-"""What the last trial of each model found, in this process: `Tested.works` by which and where."""
+"""The result of the last trial of each model in this process: `TrialResult.works` by `_mark`."""
 
 
 class Wishes(BaseModel):
@@ -57,26 +57,26 @@ class Wishes(BaseModel):
     anthropic_key: SecretStr = SecretStr("")
     anthropic_model: str = ""
     tested: list[str] = []
-    """What was tried on this page already, and what worked: `Tested.mark` of each."""
+    """The trials that were made on this page, each with its result and model."""
     back: str = ""
-    """The page that the person came from, where the step stands by itself."""
+    """The page to return to, if this is not one of the first steps."""
     do: str = "open"
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What can be chosen here."""
+    """What can be chosen on this machine."""
 
     servers: Sequence[Server]
     by_environment: Sequence[str]
-    """What of it the environment decides: then nothing can be chosen here."""
+    """The environment variables that set the model; if there are any, nothing can be chosen here."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
     trial: Trial
     model: str
-    """Which one, and where."""
+    """The model and its address, as in `_mark`."""
     here: bool
     """Whether it runs on this machine, and so costs nothing."""
     price: Decimal | None
@@ -212,7 +212,7 @@ class Listed:
 
 
 def models_listed(visit: Visit, wishes: Wishes, kind: ProviderKind) -> Listed:
-    """The models where the form says that the person has an account."""
+    """The models of the provider at which the person has an account, by the form."""
     _allow(visit)
     known = visit.kb.settings
     if kind == "openai":
@@ -221,9 +221,7 @@ def models_listed(visit: Visit, wishes: Wishes, kind: ProviderKind) -> Listed:
         key = wishes.openai_key.get_secret_value().strip() or _existing_key(known, place)
     else:
         place = known.anthropic_base_url or ""
-        kept = None
-        if known.anthropic_key:
-            kept = known.anthropic_key.reveal()
+        kept = known.anthropic_key.reveal() if known.anthropic_key else None
         key = wishes.anthropic_key.get_secret_value().strip() or kept
     return Listed(kind, list_models(Address(kind, "", place or None, key, outward=visit.kb.outward)))
 
@@ -252,7 +250,7 @@ def found_before(visit: Visit, wishes: Wishes) -> str | None:
 
 
 def _prompt_tokens(visit: Visit) -> int:
-    """What each reply is sent before a word is said: the prompt with the block, and the tools."""
+    """The tokens that are sent with every reply: the system prompt with the block, and the tools."""
     book = visit.book
     tools = visit.kb.tools(owner=book.owner).schemas("openai")
     prompt = compose(book.preset(), block=book.rendered().text, extensions=book.extensions)

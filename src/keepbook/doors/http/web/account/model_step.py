@@ -1,4 +1,4 @@
-"""The choice of who answers, as a step: one of the first steps, and by itself at `/settings/model`."""
+"""The step in which the person chooses the model: one of the first steps, and a page at `/settings/model`."""
 
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
@@ -20,7 +20,7 @@ router: APIRouter = APIRouter(include_in_schema=False)
 PageFunction = Callable[..., Response]
 HERE = "/settings/model"
 UNTRIED = "-"
-"""In an address: who answers changed, and there was nothing to try."""
+"""In an address: the model was changed, and there was nothing to try."""
 ABLE = {
     "11": "Tested: it calls tools and reads chats.",
     "10": "It saves to your book while you talk. It cannot read chats, so the notebook reads them.",
@@ -28,7 +28,7 @@ ABLE = {
     "00": "It answers, but cannot save to your book by itself while you talk. It cannot read chats, so the notebook "
     "reads them.",
 }
-"""What it means for the person how the tries beside answering went: calling tools, and reading a chat."""
+"""What the result of a trial means for the person. First digit: it calls tools; second digit: it reads chats."""
 LISTS: Mapping[str, ProviderKind] = {"list-openai": "openai", "list-anthropic": "anthropic"}
 """The buttons that ask a provider for its models."""
 
@@ -41,7 +41,7 @@ def model_step_context(
     asked: bool = False,
     listed: Listed | None = None,
 ) -> dict[str, Any]:
-    """What `parts/model_step.html` shows."""
+    """The context of `parts/model_step.html`."""
     offer = None
     if visit.keeps_house:
         offer = connect.offer(visit.kb.outward)
@@ -60,7 +60,7 @@ def model_step_context(
 
 
 def _address(visit: Visit) -> str:
-    """The address that was chosen before, to go on from; of this machine only if somebody answers there."""
+    """The address that was chosen before; "" if it is of this machine and no server answers there."""
     there = visit.kb.settings.openai_base_url or ""
     local = there and Address("openai", "", there).here
     if not local or answers_at(there, visit.kb.outward):
@@ -69,7 +69,7 @@ def _address(visit: Visit) -> str:
 
 
 def _stopped_server(visit: Visit, offer: Offer | None, wishes: Wishes, wrong: KeepbookError | None) -> str:
-    """The server of this machine that was chosen, before or just now, and does not answer."""
+    """The local server that was chosen, before or just now, and does not answer; "" if there is none."""
     if offer is None or offer.servers:
         return ""
     if wrong is not None and wrong.field == "model":
@@ -78,8 +78,9 @@ def _stopped_server(visit: Visit, offer: Offer | None, wishes: Wishes, wrong: Ke
 
 
 async def try_model(visit: Visit, wishes: Wishes, page: PageFunction) -> Response | None:
-    """The page again with the result of a trial, or with the servers running by now; None if neither was asked for."""
-    if wishes.do == "look":  # what was typed stays
+    """The page again with the result of a trial, a list of models, or the servers that run by now; None if the form
+    asks for none of these."""
+    if wishes.do == "look":  # look for servers again
         return await run_in_threadpool(page, visit, wishes)
     if wishes.do in LISTS:
         return await run_in_threadpool(_list_models, visit, wishes, page)
@@ -97,7 +98,7 @@ async def try_model(visit: Visit, wishes: Wishes, page: PageFunction) -> Respons
 
 
 def _list_models(visit: Visit, wishes: Wishes, page: PageFunction) -> Response:
-    """The page again, or its piece, with the models that the provider lists."""
+    """The page again, or for a script its part, with the models that the provider lists."""
     wrong, listed, kind = None, None, LISTS[wishes.do]
     try:
         listed = connect.models_listed(visit, wishes, kind)
@@ -114,15 +115,15 @@ def _list_models(visit: Visit, wishes: Wishes, page: PageFunction) -> Response:
 
 
 async def prove_model(visit: Visit, wishes: Wishes, page: PageFunction) -> tuple[str, Response | None]:
-    """Try the model that is about to be used, unless it was tried on this page. If it does not answer, the page says so
-    once; whoever goes on from there was told."""
+    """Try the model that was chosen, unless it was tried on this page. Returns what works, and the page again if it
+    does not answer; the person may then go on without another trial."""
     try:
         works = await run_in_threadpool(connect.found_before, visit, wishes) if wishes.do != "skip" else ""
         if works is not None:
             return works, None
         tested = await connect.test(visit, wishes)
     except (Invalid, NotAllowed):
-        return "", None  # taking it on says what is wrong
+        return "", None  # `take_on` will raise the same error
     if tested is None or tested.trial.answers:
         return tested.works if tested else "", None
     return "", await run_in_threadpool(lambda: page(visit, wishes, tested=tested, asked=True))

@@ -1,9 +1,8 @@
-"""An OpenID provider of the operator's, and what of its word is believed.
+"""Signing in at the operator's OpenID provider: the authorization code flow with PKCE.
 
-The code flow with PKCE: the browser is sent to the provider and comes back with a code, which the server itself
-exchanges for an ID token. Of that token everything is held against what the provider says of itself at its issuer's
-address, and against what this browser was sent away with. Whatever the server fetches it fetches through the one
-outward door.
+The browser is sent to the provider and comes back with a code, which the server exchanges for an ID token. The token is
+checked against the provider's discovery document, which is fetched from the issuer's address, and against the state,
+nonce and verifier that this browser was sent away with. All requests of the server go through `OutwardDoor`.
 """
 
 import base64
@@ -29,13 +28,13 @@ from keepbook.models.outward import OutwardDoor
 from keepbook.settings import SecretSetting, Settings
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512")
-"""Signatures that only the provider can make: what this server knows too signs nothing."""
+"""The accepted signatures: only asymmetric ones, which nobody but the provider can make."""
 AWAY_SECONDS = 600
-"""So long a person may take at the provider."""
+"""How long a person may take at the provider."""
 ASKED_ANEW_SECONDS = 3600.0
-"""So long holds what a provider said of itself."""
+"""How long the discovery document is cached."""
 LEEWAY_SECONDS = 60
-"""So far the provider's clock may be from ours."""
+"""How far the provider's clock may differ from ours."""
 WAIT_SECONDS = 10.0
 LONGEST_ANSWER = 1_000_000
 
@@ -46,7 +45,7 @@ def refused(why: str) -> NotAllowed:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What a browser was sent away with, and keeps until it comes back."""
+    """An attempt to sign in. The browser keeps it in a cookie while it is at the provider."""
 
     to: str
     invitation: str | None = None
@@ -60,33 +59,33 @@ class Attempt:
 
     @classmethod
     def from_cookie(cls, held: str | None) -> Self:
-        """What a browser brings back; refused where it brings nothing, or comes too late."""
+        """The attempt in a cookie; raises if there is none, or if it is too old."""
         try:
             made = cls(**json.loads(base64.urlsafe_b64decode(held or "")))
-            late = not 0 <= time.time() - made.begun <= AWAY_SECONDS
+            is_late = not 0 <= time.time() - made.begun <= AWAY_SECONDS
         except (ValueError, TypeError):
             raise refused("this browser did not begin to sign in here") from None
-        if late:
+        if is_late:
             raise refused("signing in took more than ten minutes")
         return made
 
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What a provider says of itself at its issuer's address."""
+    """What we use of a provider's discovery document."""
 
     authorization_endpoint: str
     token_endpoint: str
     jwks_uri: str
     algorithms: tuple[str, ...]
     names_itself: bool
-    """Whether every answer of it names its issuer."""
+    """Whether its answers always name the issuer."""
     secret_in_form: bool
-    """Whether it takes this server's secret in the form alone."""
+    """Whether it accepts the client's secret only in the form, and not in a header."""
 
 
 class OpenIdProvider:
-    """One provider, as the settings name it. What it said of itself is kept for an hour."""
+    """The provider that the settings name. Its discovery document and keys are cached."""
 
     def __init__(self, settings: Settings, outward: OutwardDoor) -> None:
         self.issuer: str = _clean_issuer(settings.oidc_issuer)
@@ -103,7 +102,7 @@ class OpenIdProvider:
         return urlsplit(self.issuer).netloc
 
     def address_for(self, attempt: Attempt, come_back: str) -> str:
-        """Where to send the browser."""
+        """The address of the provider to which the browser is sent."""
         found = self._discover()
         asked = {
             "response_type": "code",
@@ -122,7 +121,7 @@ class OpenIdProvider:
         return found.authorization_endpoint + join + urlencode(asked)
 
     def subject_of(self, attempt: Attempt, answer: Mapping[str, str], come_back: str) -> str:
-        """Who came back, by the provider's word; refused where any of it is not as it must be."""
+        """The subject that has signed in; raises if any check fails."""
         if not secrets.compare_digest(answer.get("state", "").encode(), attempt.state.encode()):
             raise refused("the answer is to another question than this browser's")
         found = self._discover()
@@ -179,15 +178,17 @@ class OpenIdProvider:
         return subject
 
     def _verified(self, token: str, found: Discovery) -> dict[str, Any]:
-        """The claims of a token that this provider signed. A key that is not known yet may be new: the keys are
-        fetched anew, once."""
+        """The claims of a token, after its signature was checked. If its key is not among the cached ones, it may be
+        new: the keys are fetched again, once."""
         algorithms = [each for each in ALGORITHMS if each in found.algorithms]
-        known, self._keys = self._keys, self._keys or self._fetch_keys(found)
+        were_cached = self._keys is not None
+        if self._keys is None:
+            self._keys = self._fetch_keys(found)
         try:
             try:
                 return dict(jwt.decode(token, self._keys, algorithms).claims)
             except InvalidKeyIdError:
-                if known is None:  # they have just been fetched
+                if not were_cached:
                     raise
             self._keys = self._fetch_keys(found)
             return dict(jwt.decode(token, self._keys, algorithms).claims)
@@ -253,7 +254,7 @@ def _clean_issuer(issuer: str | None) -> str:
 
 
 def is_private(address: str) -> bool:
-    """Whether nobody on the way to an address reads along: over TLS, or on this machine."""
+    """Whether nobody can listen on the way to an address: it uses TLS, or is on this machine."""
     parts = urlsplit(address)
     host = parts.hostname or ""
     return bool(host) and (parts.scheme == "https" or (parts.scheme == "http" and is_local(host)))

@@ -1,8 +1,8 @@
-"""`/sign-in/provider`: sign in where the operator's provider says who somebody is.
+"""`/sign-in/provider`: signing in at the operator's OpenID provider.
 
-What the browser is sent away with it keeps in a cookie of ten minutes, which comes back with it from the other site.
-The session's cookie does not travel like that: a page of ours leads on from the way back, and what follows is asked
-for by us alone.
+While the browser is at the provider, a cookie of ten minutes (SameSite=Lax, so that it is sent on the way back) holds
+the attempt. The session's cookie is SameSite=Strict and would not be sent after a redirect from another site, so the
+provider leads back to a page of ours, which then goes on by itself.
 """
 
 from logging import Logger
@@ -20,7 +20,7 @@ from keepbook.doors.http.web.frame.visit import own_path, templates
 from keepbook.errors import KeepbookError, LimitReached, NotAllowed, NotFound
 
 AWAY = "keepbook_away"
-"""The cookie of who is at the provider."""
+"""The cookie that holds an attempt while the browser is at the provider."""
 PLACE = "/sign-in/provider"
 
 log: Logger = get_logger(__name__)
@@ -39,7 +39,7 @@ Provider = Annotated[Any, Depends(provider)]
 
 @router.get(PLACE)
 def leave(request: Request, provider: Provider, to: str = "/chat", invitation: str | None = None) -> Response:
-    # With the library that checks signatures, which is an extra.
+    # Loaded with a provider alone: the library that checks signatures is an extra.
     from keepbook.doors.http.web.account.openid import AWAY_SECONDS, Attempt
 
     if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
@@ -65,7 +65,7 @@ def come_back(request: Request) -> Response:
 
 @router.get(f"{PLACE}/done")
 def arrive(request: Request, provider: Provider) -> Response:
-    # As in `leave`: with an extra.
+    # As in `leave`.
     from keepbook.doors.http.web.account.openid import Attempt
 
     kb: Keepbook = request.state.kb
@@ -84,7 +84,7 @@ def arrive(request: Request, provider: Provider) -> Response:
 
 
 def _come_back(request: Request) -> str:
-    """The address of ours that the provider knows; the gate has checked the host."""
+    """Our address to which the provider leads back; the gate has checked the host."""
     return f"{request.url.scheme}://{request.url.netloc}{PLACE}/back"
 
 
@@ -94,10 +94,7 @@ def _refused(request: Request, error: KeepbookError) -> Response:
         request.state.wrong_key()
     except LimitReached as too_often:
         error = too_often
-    if error.code == "rate":
-        status = 429
-    else:
-        status = 403
+    status = 429 if error.code == "rate" else 403
     answer = sign_in_form(request, "/chat", error.message, status)
     answer.delete_cookie(AWAY, path=PLACE, httponly=True, samesite="lax")
     return answer

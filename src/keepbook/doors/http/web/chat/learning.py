@@ -1,7 +1,8 @@
-"""The pencil lines of a chat's page: what closing makes of each, and what the person left out.
+"""The pencil lines of a chat's page: what closing would do with each, and what the person left out.
 
-Reading a long chat for the first time takes seconds, so no page waits for it: script asks for the pencil once the page
-stands; without script a link does, and the answer to a form includes it, since saying something has read the chat.
+Reading a long chat for the first time takes seconds, so no page waits for it: the script asks for the pencil lines when
+the page is shown; without script there is a link. The answer to a form includes them, because the chat has been read by
+then.
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ from keepbook.presets import Preset
 
 
 class PencilLine(NamedTuple):
-    """One line in pencil. `before` is what it would replace; `out` is when the person left it out."""
+    """A pencil line. `before` is the line that it would replace; `out` is when the person left it out."""
 
     key: str
     turn: int
@@ -31,17 +32,17 @@ class PencilLine(NamedTuple):
     before: str | None = None
     out: datetime | None = None
     offered: bool = False
-    """Whether it waits for a yes: closing does nothing with it."""
+    """Whether it is a question that waits for a yes; then closing does nothing with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatLearning:
-    """What closing would make of a chat; not known until it was `read`."""
+    """What closing would keep of a chat; `lines` are empty until the chat was `read`."""
 
     lines: Sequence[PencilLine] = ()
     read: bool = True
     beside: bool = True
-    """Whether the lines stand beside their turns; where a preset saves silently nothing is asked there."""
+    """Whether the lines are shown beside their turns; not if the preset saves silently."""
 
     def of(self, turn: int) -> list[PencilLine]:
         """The lines beside a turn; an offered line is asked as a question."""
@@ -51,13 +52,13 @@ class ChatLearning:
 
 
 def is_open(visit: Visit, thread: Thread) -> bool:
-    """Whether closing would read anything here."""
+    """Whether closing would read anything in this chat."""
     waits = thread.state == "active" and thread.deleted_at is None and thread.turns > thread.extracted_through
     return waits and not thread.incognito and visit.book.choices.memory
 
 
 def chat_learning(visit: Visit, thread: Thread, preset: Preset) -> ChatLearning:
-    """Read a chat for its pencil lines: seconds for a long one that was not read yet."""
+    """Read a chat for its pencil lines, which takes seconds for a long one that was not read yet."""
     if not is_open(visit, thread):
         return ChatLearning()
     proposes = preset.on_close == "propose"
@@ -70,16 +71,13 @@ def chat_learning(visit: Visit, thread: Thread, preset: Preset) -> ChatLearning:
 
 
 def _waiting_line(visit: Visit, one: Pencil, *, proposes: bool) -> PencilLine:
-    if one.spans:
-        words = as_shown(one.content, one.spans, None)
-    else:
-        words = one.content
+    words = as_shown(one.content, one.spans, None) if one.spans else one.content
     sure, before = one.sure and not proposes, _line_of(visit, one.target)
     return PencilLine(one.key, one.turn_id, words, one.category, sure, before, offered=one.proposal is not None)
 
 
 def _line_of(visit: Visit, memory: str | None) -> str | None:
-    """What the book says where a line would take its place."""
+    """The text of the memory that a line would replace; None if there is none."""
     try:
         if memory:
             return shown_text(visit.book.get(memory))
@@ -89,11 +87,8 @@ def _line_of(visit: Visit, memory: str | None) -> str | None:
 
 
 def order_result(message: Message) -> str:
-    """What an order did, if no slip shows it: with a model the person would read nothing of it."""
-    if message.role == "user":
-        deeds = from_parts(message.parts)
-    else:
-        deeds = ()
+    """What an order did, in words, if no slip shows it: a model's reply may not say it."""
+    deeds = from_parts(message.parts) if message.role == "user" else ()
     unseen = [deed for deed in deeds if not (deed.event or deed.withdrawn or deed.proposal or deed.topics)]
     return describe_deeds(unseen, Voice("en"))
 

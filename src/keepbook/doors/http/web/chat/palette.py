@@ -1,7 +1,7 @@
-"""What Ctrl K and `/search` find: people, lines of the book, chats, what one can do, and pages.
+"""The search of Ctrl K and `/search`: finds people, lines of the book, chats, actions, and pages.
 
-One list for both: over a page with at most three of a group, and as a page of its own with more. Nothing is written
-from here: "Forget something …" leads to the lines, where each has its button.
+Both show the same list: Ctrl K over a page with up to three rows in a group, `/search` as a page with more. Nothing is
+written from here: "Forget something …" leads to the lines, each of which has a button.
 """
 
 import re
@@ -28,18 +28,18 @@ from keepbook.doors.http.web.frame.visit import Visit
 from keepbook.patterns import regex
 
 AT_ONCE, ON_A_PAGE = 3, 10
-"""How many of a group are shown over a page, and on the page of their own."""
+"""How many rows of a group are shown over a page, and on `/search`."""
 LOOKED_AT = 30
-"""So many turns are recalled, to find some chats."""
+"""How many turns are recalled to find chats."""
 LAST_CHATS = 3
 SNIPPET = 90
-"""So many letters of a turn are shown."""
+"""How many characters of a turn are shown."""
 
 FACTS = "/profile/facts"
 
 
 class FoundRow(NamedTuple):
-    """One thing to go to; `note` stands beside it, `below` under it, `keys` are what leads there without the list."""
+    """A row that leads to an address; `note` is shown beside it and `below` under it; `keys` are its shortcut."""
 
     address: str
     words: str
@@ -60,13 +60,13 @@ class FoundGroup(NamedTuple):
 class Found(NamedTuple):
     groups: Sequence[FoundGroup]
     lines: int
-    """How many lines were looked through."""
+    """How many lines were searched."""
     chats: int
-    """How many chats."""
+    """How many chats were searched."""
 
 
 class Action(NamedTuple):
-    """Something to do, and further words by which it is found."""
+    """An action; `also` are further words by which it is found."""
 
     words: str
     address: str
@@ -89,30 +89,23 @@ ACTIONS = (
 
 
 def find_all(visit: Visit, asked: str, most: int) -> Found:
-    """All groups for what was typed; for nothing, what one can do."""
+    """The groups for what was typed; if nothing was typed, actions, last chats and pages."""
     chats = find_by_title(visit.book, asked, most)
     lines = len(overview(visit.book).kept)
-    if not asked:
-        groups = _of_nothing(visit)
-    else:
+    if asked:
         groups = _of_words(visit, asked, most, list(_of_titles(visit, chats.chats)))
+    else:
+        groups = _of_nothing(visit)
     return Found([group for group in groups if group.rows], lines, chats.looked_through)
 
 
 def mark_words(text: str, asked: str) -> list[DiffPiece]:
-    """A text in pieces: `hit` for each word that has a form of a word that is asked for, or begins with it."""
+    """A text in pieces; the kind `hit` is for words that have the stem of a word that was typed, or begin with it."""
     wanted = set(query_terms(asked))
     pieces = []
     for part in _PART.findall(text):
-        words = tokens(part)
-        hit = False
-        if wanted:
-            hit = any(stem(word) in wanted or word.startswith(tuple(wanted)) for word in words)
-        if hit:
-            kind = "hit"
-        else:
-            kind = "same"
-        pieces.append(DiffPiece(kind, part))
+        is_hit = any(stem(word) in wanted or word.startswith(tuple(wanted)) for word in tokens(part))
+        pieces.append(DiffPiece("hit" if is_hit else "same", part))
     return pieces
 
 
@@ -120,7 +113,7 @@ _PART = regex(r"\w+|\W+", re.UNICODE)
 
 
 def marked_words(text: str, asked: str) -> Markup:
-    """The same as HTML."""
+    """A text as HTML with the words marked that were typed."""
     made = {"hit": Markup("<mark>{}</mark>"), "same": Markup("{}")}
     return Markup("").join(made[piece.kind].format(piece.text) for piece in mark_words(text, asked))
 
@@ -166,7 +159,7 @@ def _person_row(one: KnownPerson) -> FoundRow:
 
 
 def _of_lines(visit: Visit, asked: str, most: int) -> Iterator[FoundRow]:
-    """Lines that have the words or mean the same, the best first."""
+    """Rows for lines that have the words, or mean something similar; the best first."""
     for hit in visit.book.recall(asked, limit=most):
         if _has_words(hit.reasons) or _is_meant(hit.reasons):
             yield FoundRow(f"/memory/{hit.id}", shown_text(hit), _day(visit, hit.recorded_at), is_line=True)
@@ -178,7 +171,7 @@ def _of_titles(visit: Visit, chats: Sequence[Thread]) -> Iterator[FoundRow]:
 
 
 def _of_turns(visit: Visit, asked: str, known: set[str], most: int) -> Iterator[FoundRow]:
-    """Chats in which it was said, or something that means it; each once, with what was said."""
+    """Rows for chats with a turn that has the words, or means something similar; each chat once."""
     chats = set(known)
     for hit in visit.book.threads.recall(asked, limit=LOOKED_AT) if most > 0 else ():
         address = f"/chat/{hit.thread_id}"
@@ -192,12 +185,10 @@ def _of_turns(visit: Visit, asked: str, known: set[str], most: int) -> Iterator[
 
 
 def _why(hit: ChatHit) -> str:
-    """What was said, and by what it fits; nothing if only its neighbours have the words."""
-    said = " ".join(hit.text.split())
-    if len(said) <= SNIPPET:
-        piece = said
-    else:
-        piece = f"{said[:SNIPPET].rsplit(' ', 1)[0]} …"
+    """The beginning of a turn, and whether it fits by meaning; "" if only the turns around it have the words."""
+    piece = " ".join(hit.text.split())
+    if len(piece) > SNIPPET:
+        piece = f"{piece[:SNIPPET].rsplit(' ', 1)[0]} …"
     if _has_words(hit.reasons):
         return f"“{piece}”"
     if _is_meant(hit.reasons):
@@ -210,16 +201,13 @@ def _has_words(reasons: Sequence[str]) -> bool:
 
 
 def _is_meant(reasons: Sequence[str]) -> bool:
-    """Whether it means something like what was asked: below this, a word or two is like anything."""
+    """Whether it is similar enough in meaning: below LIKE, a question of a word or two is similar to anything."""
     meant = [float(reason.removeprefix("meaning: ")) for reason in reasons if reason.startswith("meaning: ")]
     return any(likeness >= LIKE for likeness in meant)
 
 
 def _of_actions(asked: str, names: Sequence[str], most: int) -> Iterator[FoundRow]:
-    if names:
-        about = names[0]
-    else:
-        about = asked
+    about = names[0] if names else asked
     yield FoundRow(
         f"/chat?{urlencode({'begin': f'About {about}: '})}", f"New chat about {about}", keys=("Ctrl", "Enter")
     )

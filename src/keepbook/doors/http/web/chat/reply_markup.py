@@ -1,7 +1,7 @@
 """Renders messages as HTML: paragraphs, lists, tables, quotes, code and links, as models write them.
 
-Everything is escaped first and nothing of it is markup: tags come from here alone, and a link leads nowhere but to the
-web or to a mailbox. What is not recognised stays as it was written.
+All text is escaped, so that tags come from this module alone; links may only lead to the web or to a mailbox. What is
+not recognised stays as it was written.
 """
 
 import re
@@ -32,16 +32,17 @@ _CELLS = {
     ("td", True): Markup('<td class="n">{}</td>'),
 }
 _SET_ASIDE = {ord(mark): 0xE000 + at for at, mark in enumerate("*`[")}
-"""What would be read as emphasis, code or a link; it stands aside as what no text has."""
+"""Replaces the characters of emphasis, code and links by private ones, so that they are not read as markup."""
 _PUT_BACK = {aside: Markup.escape(chr(mark)) for mark, aside in _SET_ASIDE.items()}
 EARLIER = regex(r"earlier chats? speaks? of .{0,1000}?\): I (?:will not|quote)")
-"""Where the notebook names chats that speak of what is to be forgotten."""
+"""The sentence in which the notebook names chats that speak of what is to be forgotten."""
 CHOICES = regex(r" \d\. [^\n]{1,80}?  \d\. [^\n]+")
-"""The numbered answers behind a question of the notebook; nothing that people said has two blanks in a row."""
+"""The numbered answers after a question of the notebook. They have two blanks between them, which a person's text never
+has."""
 WIDEST = 20
-"""Up to so many columns a short row is filled up."""
+"""A short row of a table is filled up to this many columns."""
 DEEPEST = 6
-"""How far lists and quotes stand in each other."""
+"""How deep lists and quotes may be nested."""
 
 
 # Inline
@@ -84,8 +85,8 @@ def prose(text: str) -> Markup:
 
 
 def notebook_markup(text: str, chat: str, chats: Sequence[tuple[str, str]] = ()) -> Markup:
-    """A reply of the notebook. What it quotes stays as people wrote it; what it says of a model links to the choice of
-    one; earlier chats that it names (`chats`: title and id) are links."""
+    """A reply of the notebook as HTML. Quotations are not read as markup. "Settings → Model" is a link, and so are the
+    earlier chats that it names (`chats`: title and id)."""
     said = Markup(prose(text.translate(_SET_ASIDE)).translate(_PUT_BACK))  # noqa: S704 prose escapes
     words = Markup("Settings → Model")
     said = said.replace(words, Markup('<a href="/settings/model?back=/chat/{}">{}</a>').format(chat, words))
@@ -99,17 +100,17 @@ def notebook_markup(text: str, chat: str, chats: Sequence[tuple[str, str]] = ())
 
 
 def without_choices(text: str) -> str:
-    """A reply of the notebook without the numbers of its answers: here they are buttons."""
+    """A reply of the notebook without its numbered answers, because the page shows them as buttons."""
     return CHOICES.sub("", text)
 
 
 def without_marks(line: str) -> str:
-    """A quotation without its marks, for a place that shows nothing else."""
+    """A quotation without its marks."""
     return line.removeprefix("“").removesuffix("”")
 
 
 def person_markup(text: str) -> Markup:
-    """A person's message: unchanged, except for the files and the code that they put in."""
+    """A person's message as HTML: as it is, except that files and code in it are rendered as code."""
     lines, made, held = text.strip().split("\n"), list[Markup](), list[str]()
     at, unclosed = 0, len(text)
     while at < len(lines):
@@ -122,7 +123,7 @@ def person_markup(text: str) -> Markup:
             held, at = [], end + 1
             continue
         if 0 < ticks < unclosed:
-            unclosed = ticks  # what does not close so many closes no more either, from here on
+            unclosed = ticks  # no later line has so many ticks, so a longer fence cannot be closed either
         held.append(lines[at])
         at += 1
     return Markup().join([*made, escape("\n".join(held).strip("\n"))])
@@ -147,16 +148,14 @@ def _blocks(lines: Sequence[str], depth: int = 0) -> Iterator[Markup]:
 
 
 def _block(lines: Sequence[str], at: int, depth: int) -> tuple[int, Markup]:
-    """One block, and where the next one begins. What is nested deeper than anybody means it is a paragraph."""
+    """The index after a block, and the block as HTML. What is nested deeper than DEEPEST is a paragraph."""
     line = lines[at]
     if _FENCE.match(line):
         closing = _closing(lines, at)
-        if closing is None:
-            end = len(lines)
-        else:
-            end = closing + 1
+        end = len(lines) if closing is None else closing + 1
         return end, _code(lines[at:end])
-    if heading := _HEADING.match(line):
+    heading = _HEADING.match(line)
+    if heading:
         return at + 1, Markup("<p><strong>{}</strong></p>").format(inline(heading["text"].rstrip(" \t#")))
     if _RULE.match(line):
         return at + 1, Markup("<hr>")
@@ -181,7 +180,7 @@ def _of_list(line: str) -> bool:
 
 
 def _begins(lines: Sequence[str], at: int) -> bool:
-    """Whether something else than a paragraph starts here."""
+    """Whether a block other than a paragraph begins at this line."""
     line = lines[at]
     started = (_FENCE, _HEADING, _ITEM, _RULE)
     return any(one.match(line) for one in started) or line.startswith(">") or _is_table(lines, at)
@@ -194,7 +193,7 @@ def _while(lines: Sequence[str], at: int, holds: Callable[[str], bool]) -> int:
 
 
 def _closing(lines: Sequence[str], at: int) -> int | None:
-    """Where a fence that opens here ends: at a line of as many ticks or more."""
+    """The line that closes the fence opened at `at`: one of as many ticks or more; None if there is none."""
     ticks = _FENCE.match(lines[at])["ticks"]  # type: ignore[index]
     return next((n for n in range(at + 1, len(lines)) if lines[n].strip().strip("`") == "" and ticks in lines[n]), None)
 
@@ -229,7 +228,7 @@ def _table(lines: Sequence[str]) -> Markup:
 
     def row(cells: Sequence[str], tag: str) -> Markup:
         made = []
-        missing = [""] * (min(len(head), WIDEST) - len(cells))  # a table grows no faster than its text
+        missing = [""] * (min(len(head), WIDEST) - len(cells))  # limited, so that HTML grows no faster than the text
         for nth, cell in enumerate([*cells[: len(head)], *missing]):
             made.append(_CELLS[tag, nth < len(figures) and figures[nth]].format(inline(cell)))
         return Markup("<tr>{}</tr>").format(Markup().join(made))
@@ -242,7 +241,7 @@ def _table(lines: Sequence[str]) -> Markup:
 
 
 def _list(lines: Sequence[str], depth: int) -> Markup:
-    """Items at the first one's indent; what stands further in belongs to the item before it."""
+    """A list. Its items have the indent of the first one; lines that are indented more belong to the item before."""
     first = _ITEM.match(lines[0])
     assert first is not None
     indent, items = len(first["indent"]), list[tuple[str, list[str]]]()

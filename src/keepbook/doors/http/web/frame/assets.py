@@ -1,7 +1,7 @@
-"""The files of the pages: one stylesheet, small modules, an icon. Served as they are, or compressed.
+"""Serves the static files of the pages: one stylesheet, small modules, an icon; compressed if the browser allows.
 
-`asset("keepbook.css")` is an address that changes with the file, so a browser may keep what it has got for good.
-A module imports its neighbours by plain names; those are asked for again each time and mostly answered with 304.
+`asset("keepbook.css")` is an address that changes with the file, so a browser may cache it for ever. A module imports
+other modules by plain names; these are requested again each time, and mostly answered with 304.
 """
 
 import gzip
@@ -34,7 +34,7 @@ def asset(name: str) -> str:
 
 
 class Assets(StaticFiles):
-    """Static files with the right word about how long they last."""
+    """Static files with headers that say how long they may be cached."""
 
     def __init__(self) -> None:
         super().__init__(directory=FOLDER)
@@ -54,7 +54,7 @@ class Assets(StaticFiles):
 
 
 def _compressed(path: str, whole: Response) -> Response:
-    """The same file, compressed. Its tag is the same, so what a browser has is found unchanged either way."""
+    """The file, compressed. It has the same ETag, so that a cached copy is found unchanged in either form."""
     body = _packed(path, (FOLDER / path).stat().st_mtime_ns)
     kept = {name: whole.headers[name] for name in ("etag", "last-modified") if name in whole.headers}
     headers = {**kept, "Content-Encoding": "gzip"}

@@ -1,7 +1,7 @@
-"""The geometry of the charts: numbers and dates in, places in a drawing out.
+"""The geometry of the charts: computes positions in a drawing from numbers and dates.
 
-Pure and without markup; `parts/charts.html` draws it. x is a share of the width in percent, so that a chart fills its
-column without a script; y is in pixels, so that type and strokes keep their size.
+Pure functions without markup; `parts/charts.html` draws them. x is in percent of the width, so that a chart fills its
+column without a script; y is in pixels, so that text and strokes keep their size.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,8 @@ class Tick(NamedTuple):
 
 
 class Spell(NamedTuple):
-    """A version on both clocks: when it is true in the world, and when the book held it. No end means still."""
+    """A version on both clocks: from when to when it is true in the world, and was held in the book. An end of None
+    means that it still is."""
 
     name: str
     said: str
@@ -98,7 +99,7 @@ class Axis:
 LANE, TOP = 60, 26
 _DAY = timedelta(days=1)
 _LEAST = 14 * _DAY
-"""No picture spans less: what was written a minute ago would fill it."""
+"""The shortest time that a chart shows: without it, something written a minute ago would fill the chart."""
 _MONTHS = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 6000)
 MOST_TICKS = 7
 MOST_BARS = 180
@@ -108,7 +109,7 @@ MOST_BARS = 180
 
 
 def clocks(spells: Sequence[Spell], now: datetime, zone: tzinfo) -> Clocks:
-    """The lanes of all versions. Of a fact that is far older than its record, only the near end is drawn."""
+    """The lanes of all versions. If a fact is far older than its record, only its later part is drawn."""
     axis = _axis(spells, now)
     lanes = [_lane(spell, axis, number, now) for number, spell in enumerate(spells)]
     height = TOP + LANE * len(spells) + 4
@@ -162,7 +163,7 @@ def _lane(spell: Spell, axis: Axis, number: int, now: datetime) -> ChartLane:
 
 
 def _cut(text: str, room: float) -> str:
-    """As much as is likely to fit: in a column of the usual width about four letters go into five percent."""
+    """The text, cut to what is likely to fit: at the usual width, about four characters to five percent."""
     most = max(int(room * 0.8), 6)
     if len(text) <= most:
         return text
@@ -170,7 +171,7 @@ def _cut(text: str, room: float) -> str:
 
 
 def ticks(axis: Axis, zone: tzinfo) -> list[Tick]:
-    """Days, months or years, whatever gives a handful; every second one only where there is room."""
+    """Ticks at days, months or years, so that there are up to MOST_TICKS; every second one is `wide`."""
     span = axis.last - axis.first
     if span < 75 * _DAY:
         step = next(days for days in (1, 2, 3, 7, 14) if span / _DAY / days <= MOST_TICKS or days == 14)
@@ -183,7 +184,8 @@ def ticks(axis: Axis, zone: tzinfo) -> list[Tick]:
 
 
 def axis_ticks(axis: Axis, zone: tzinfo, last: str) -> list[Tick]:
-    """The first day at the left edge, `last` at the right one, and ticks where they leave room."""
+    """Ticks with the first day at the left edge and `last` at the right one, and others between them where there is
+    room."""
     begins = in_zone(axis.first, zone)
     inner = [tick for tick in ticks(axis, zone) if 12 < tick.x < 89]
     middle = [tick.x for tick in inner if 25 < tick.x < 75][::2]  # beside the edges there is room on wide screens only
@@ -192,7 +194,7 @@ def axis_ticks(axis: Axis, zone: tzinfo, last: str) -> list[Tick]:
 
 
 def midnight(day: date, zone: tzinfo) -> datetime:
-    """When a day begins there."""
+    """The instant at which a day begins in a zone."""
     return datetime.combine(day, time.min, zone)
 
 
@@ -205,7 +207,7 @@ def _by_days(axis: Axis, zone: tzinfo, step: int) -> list[tuple[datetime, str]]:
 
 
 def _by_months(axis: Axis, zone: tzinfo, step: int) -> list[tuple[datetime, str]]:
-    """On the first of a month; January (or the first tick of a year) names its year."""
+    """Ticks on the first of a month. The first tick of each year shows the year."""
     found: list[tuple[datetime, str]] = []
     begins = in_zone(axis.first, zone)
     number = ceil((begins.year * 12 + begins.month) / step) * step

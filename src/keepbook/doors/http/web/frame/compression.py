@@ -1,6 +1,7 @@
-"""Pages and static files, compressed where the browser takes it.
+"""Compresses pages and static files if the browser accepts it.
 
-Not what shows a secret: of a compressed page the size tells what stands in it beside words that somebody else chose.
+A page that shows a secret must not be compressed: if an attacker can put words into it, its size reveals whether the
+secret has the same (the BREACH attack).
 """
 
 import gzip
@@ -8,9 +9,9 @@ import gzip
 from starlette.requests import Request
 
 LEAST = 1_000
-"""Smaller ones gain nothing."""
+"""Bytes; a smaller page is not compressed."""
 FAST = 5
-"""How hard a page is pressed: twice as hard saves some percent and takes twice as long."""
+"""The level of compression; the highest saves a few percent more and takes twice as long."""
 
 
 def takes_gzip(accepted: str) -> bool:
@@ -23,7 +24,7 @@ def takes_gzip(accepted: str) -> bool:
 
 
 def compressed_page(request: Request, text: str) -> tuple[bytes, dict[str, str]]:
-    """A page as it is sent, with the headers that say so."""
+    """The body of a page as it is sent, and its headers."""
     body, headers = text.encode(), {"Vary": "Accept-Encoding"}
     if len(body) >= LEAST and takes_gzip(request.headers.get("accept-encoding", "")):
         return gzip.compress(body, FAST, mtime=0), {**headers, "Content-Encoding": "gzip"}

@@ -1,4 +1,4 @@
-"""What changed between two wordings, word by word: the old struck, the new underlined."""
+"""Compares two texts word by word, for pages that show the old words struck through and the new ones underlined."""
 
 from collections.abc import Iterator
 from difflib import SequenceMatcher
@@ -15,13 +15,13 @@ class DiffPiece(NamedTuple):
 
 
 _WORDS = regex(r"\s+|\[[^\[\]]{1,200}\]|\w+(?:[.,:]\d+)*|[^\w\s]")
-"""A figure is one word, and so is what was exchanged, with its brackets."""
+"""A number is one word, and so is a text in brackets."""
 MOST_WORDS = 2_000
-"""Longer texts are shown as one replaced by the other: comparing them would take longer than reading them."""
+"""Longer texts are not compared: that would take too long. The whole old text is shown as replaced by the new."""
 
 
 def word_diff(before: str, after: str) -> list[DiffPiece]:
-    """The pieces in reading order; what is gone stands before what took its place."""
+    """The pieces in reading order; a removed piece comes before the one that replaces it."""
     old, new = _WORDS.findall(before), _WORDS.findall(after)
     if max(len(old), len(new)) > MOST_WORDS:
         return [DiffPiece("gone", before), DiffPiece("new", after)]
@@ -29,12 +29,14 @@ def word_diff(before: str, after: str) -> list[DiffPiece]:
 
 
 def _pieces(old: list[str], new: list[str]) -> Iterator[DiffPiece]:
-    """A space or comma that happens to be the same between two changes is part of one change: so it reads better."""
+    """The pieces of a comparison. Two changes with only spaces or commas between them are joined, which is easier to
+    read."""
     runs = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     gone = fresh = ""
     for number, (what, a, b, c, d) in enumerate(runs):
-        inner = 0 < number < len(runs) - 1
-        if what == "equal" and not (inner and not any(word[0].isalnum() for word in old[a:b])):
+        is_inner = 0 < number < len(runs) - 1
+        has_words = any(word[0].isalnum() for word in old[a:b])
+        if what == "equal" and (has_words or not is_inner):
             yield from (DiffPiece("gone", gone), DiffPiece("new", fresh), DiffPiece("same", "".join(old[a:b])))
             gone = fresh = ""
         else:

@@ -1,8 +1,8 @@
-"""Where a page shows what was wrong with a form, and in which words: the one piece that decides it.
+"""Decides where a page shows the error of a form, and in which words.
 
-What names a control of the form stands beside that control, which takes the focus: on a phone the page scrolls there,
-and a screen reader reads the sentence with the field. What names none stands above the form and takes the focus
-itself. The names that programs know a field by are not read aloud beside it: there it is "this".
+An error about a control of the form is shown beside that control, which gets the focus: on a phone the page scrolls
+there, and a screen reader reads the sentence with the field. Any other error is shown above the form and gets the focus
+itself. Beside a control, the name by which programs know the field is replaced by "this".
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,8 +21,8 @@ _ABOVE = Markup(
 
 
 class FormError:
-    """What was wrong with a form that has these `controls`: their names, or by which field of an error each is meant.
-    An error of none of them goes to `otherwise`, where there is one."""
+    """The error of a form. `controls` are the names of its controls, or a mapping to them from the field of an error.
+    An error about any other field is shown at the control `otherwise`, if that is given."""
 
     def __init__(
         self,
@@ -34,10 +34,7 @@ class FormError:
         self._said: dict[str, str] = {}
         if error is None:
             return
-        if isinstance(controls, Mapping):
-            known = controls
-        else:
-            known = {name: name for name in controls}
+        known = controls if isinstance(controls, Mapping) else {name: name for name in controls}
         several: Mapping[str, str] = error.details.get("fields") or {error.field or "": error.message}
         for field, message in several.items():
             control = known.get(field, otherwise)
@@ -53,17 +50,13 @@ class FormError:
         return next(iter(self._said), None)
 
     def marks(self, control: str, hint: str = "", *, ready: bool = False) -> Markup:
-        """The attributes of a control: whether it is wrong, and what describes it. One that is `ready` to be written
-        in has the focus unless another is wrong."""
+        """The HTML attributes of a control: whether it is wrong, which elements describe it (`hint` is one more), and
+        whether it has the focus. A `ready` control has the focus if the form has no error."""
         is_wrong = control in self._said
-        if is_wrong:
-            described = f"bad-{control} {hint}".strip()
-        else:
-            described = hint
+        described = f"bad-{control} {hint}".strip() if is_wrong else hint
+        made = Markup()
         if described:
-            made = Markup(' aria-describedby="{}"').format(described)
-        else:
-            made = Markup()
+            made += Markup(' aria-describedby="{}"').format(described)
         if is_wrong:
             made += Markup(' aria-invalid="true"')
         if control == self.control or (ready and self._error is None):
@@ -71,13 +64,13 @@ class FormError:
         return made
 
     def beside(self, control: str) -> Markup:
-        """The sentence at a control that is wrong."""
+        """The sentence beside a control; empty if it is not wrong."""
         if control not in self._said:
             return Markup()
         return _BESIDE.format(f"bad-{control}", self._said[control])
 
     def above(self, lead: str = "") -> Markup:
-        """The sentence above the form, where no control of it is to blame."""
+        """The sentence above the form; empty if there is no error, or if it is shown beside a control."""
         if self._error is None or self._said:
             return Markup()
         said = _sentence(self._error.message)
@@ -87,7 +80,7 @@ class FormError:
 
 
 def _without_name(message: str, field: str) -> str:
-    """Beside its field, what a program calls the field is "this"."""
+    """The message with the name of the field replaced by "this"."""
     said = message.strip()
     if field and said.startswith(f"{field} "):
         said = said.removeprefix(f"{field} ")

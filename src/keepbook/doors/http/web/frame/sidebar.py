@@ -17,9 +17,9 @@ from keepbook.doors.http.web.frame.visit import Visit
 from keepbook.models.choose import YOUR_BOOK
 
 SHOWN = 60
-"""How many chats the sidebar lists; a page has them all."""
+"""How many chats the sidebar lists; another page lists all."""
 COUNTED = 100
-"""How far archived chats are counted."""
+"""Archived chats, and those in the trash, are counted up to this number."""
 
 PLACES = (
     NavItem("chat", "Chat", "/chat", "chat", "c"),
@@ -28,7 +28,7 @@ PLACES = (
     NavItem("time", "Time travel", "/time", "clock", "t"),
     NavItem("settings", "Settings", "/settings", "set", "s"),
 )
-"""The core's; those of extensions stand before the last."""
+"""The core's places in the menu; those of extensions are put before the last one."""
 
 DONE = {
     "remember": "Kept.",
@@ -46,12 +46,12 @@ DONE = {
     "set": "Saved.",
     "undo": "Undone.",
 }
-"""What the toast says after each kind of write."""
+"""The toast after each kind of write."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatGroup:
-    """Chats of one stretch of time."""
+    """The chats of one group, such as Today."""
 
     name: str
     chats: list[Thread]
@@ -61,20 +61,20 @@ class ChatGroup:
 class Side:
     groups: list[ChatGroup]
     more: bool
-    """Whether there are older chats than these."""
+    """Whether there are more chats than these."""
     archived: int
     trashed: int
     due: int
     model: str
     twins: frozenset[str | None]
-    """Names that several of these chats have: those are told apart by their time."""
+    """Names that several of these chats have; those are shown with their time."""
     places: tuple[NavItem, ...]
     under_more: tuple[NavItem, ...]
-    """Places that nothing is in yet: they stay out of the way."""
+    """Places that are still empty; they are listed under More."""
 
 
 def sidebar_view(visit: Visit) -> Side:
-    """All that the sidebar shows."""
+    """The content of the sidebar."""
     threads = visit.book.threads
     kept = [chat for state in ("active", "idle") for chat in threads.list(state=state, limit=SHOWN + 1)]
     kept = [chat for chat in kept if chat.turns and (not chat.incognito or chat.id in _current_chat(visit))]
@@ -90,35 +90,34 @@ def sidebar_view(visit: Visit) -> Side:
 
 
 def _current_chat(visit: Visit) -> tuple[str, ...]:
-    """The chat of the page, as its address or its script names it: one that is incognito leaves the list with it."""
+    """The id of the page's chat, from its address or its script. An incognito chat is listed only on its own page."""
     return (visit.request.path_params.get("id", ""), visit.request.query_params.get("current", ""))
 
 
 def shown_places(visit: Visit) -> tuple[tuple[NavItem, ...], tuple[NavItem, ...]]:
-    """The places, and those that are empty as yet, unless the settings ask for them or the visitor is there."""
-    if visit.every_page:
-        empty = set()
-    else:
-        empty = hidden_places(visit)
+    """The places of the menu, and those under More. A place is under More if it is empty, unless the person has chosen
+    to see all, or is there."""
+    empty = set[str]() if visit.every_page else hidden_places(visit)
     path, places = visit.request.url.path, join_places(PLACES, visit.kb.extensions)
     under_more = tuple(one for one in places if one.key in empty and not path.startswith(f"/{one.key}"))
     return tuple(one for one in places if one not in under_more), under_more
 
 
 def later_places(visit: Visit) -> tuple[str, ...]:
-    """The names of the places that stand under More until there is something in them."""
+    """The names of the places that are under More as long as they are empty."""
     return tuple(place.name for place in join_places(PLACES, visit.kb.extensions) if place.hides_empty)
 
 
 def group_chats(chats: Sequence[Thread], visit: Visit) -> list[ChatGroup]:
-    """Today / Yesterday / Previous 7 days / Older, by the owner's days; what is empty is left out."""
+    """The chats in the groups Today, Yesterday, Previous 7 days and Older, by days in the owner's zone; empty groups
+    are left out."""
     groups = [ChatGroup(name, []) for name in ("Today", "Yesterday", "Previous 7 days", "Older")]
     for chat in chats:
-        groups[_stretch(chat.touched_at, visit)].chats.append(chat)
+        groups[_group_of(chat.touched_at, visit)].chats.append(chat)
     return [group for group in groups if group.chats]
 
 
-def _stretch(then: datetime, visit: Visit) -> int:
+def _group_of(then: datetime, visit: Visit) -> int:
     ago = (visit.now.astimezone(visit.zone).date() - in_zone(then, visit.zone).date()).days
     if ago <= 0:
         return 0
@@ -130,7 +129,7 @@ def _stretch(then: datetime, visit: Visit) -> int:
 
 
 def write_to_undo(visit: Visit) -> Entry | None:
-    """The write that brought the visitor here (`?undo=311`), for the toast with its way back."""
+    """The ledger entry in the address (`?undo=311`), for a toast with Undo; None if there is none."""
     asked = visit.request.query_params.get("undo", "")
     if not (asked.isascii() and asked.isdecimal() and len(asked) < 16):
         return None
@@ -142,7 +141,7 @@ def write_to_undo(visit: Visit) -> Entry | None:
 
 
 def address_without_toast(visit: Visit) -> str:
-    """The present address without what a form left in it: where an Undo comes back to."""
+    """The address of this page without the parameters that make a toast; an Undo returns to it."""
     url = visit.request.url
     left = [part for part in url.query.split("&") if part and part.split("=")[0] not in ("undo", "deleted", "events")]
     return url.path + (f"?{'&'.join(left)}" if left else "")

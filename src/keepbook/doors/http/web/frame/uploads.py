@@ -1,9 +1,9 @@
-"""A file that somebody sent to look at, kept with what they chose until it comes in: the page that shows it has an
-address of its own, and a large file travels once.
+"""Stores an uploaded file, and what was chosen for it, until it is imported: so the page of its preview has an address
+of its own, and a large file is sent only once.
 
-It lies in this machine's folder for passing things, in one of this installation's own (0700, its files 0600), where
-every worker of the server finds it; nobody but who sent it can name it. Each owner has a few, and none outlasts a day
-once another one comes.
+It is in the system's folder for temporary files, in a folder of this installation (0700, its files 0600), where every
+worker of the server finds it. Only its owner, with its key, can find it. Each owner has a few files, and files older
+than a day are removed when another comes.
 """
 
 import hashlib
@@ -23,13 +23,13 @@ from keepbook.doors.http.web.frame.visit import Visit
 from keepbook.errors import NotAllowed, NotFound
 
 EACH = 5
-"""So many files of one owner are kept, the newest."""
+"""How many files of one owner are kept: the newest."""
 SECONDS = 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Who sent a file: an owner, of one installation of those that share a machine."""
+    """Who sent a file: an owner, and the installation, of which a machine may have several."""
 
     book: str
     """The address of the installation's books."""
@@ -44,21 +44,21 @@ class Sender:
 
 
 def keep_upload(sender: Sender, sent: bytes) -> str:
-    """The key under which the file is found again."""
+    """Store a file. Returns the key by which it is found again."""
     key = secrets.token_urlsafe(12)
     folder = _folder(sender)
     mine = sorted(folder.glob(f"{_digest(sender.owner)}-*.file"), key=_age)
     old = [one for one in folder.glob("*.file") if _age(one) > SECONDS]
     for gone in {*mine[EACH - 1 :], *old}:
         for one in (gone, gone.with_suffix(".chosen")):
-            with suppress(OSError):  # another worker was faster, or it is another user's
+            with suppress(OSError):  # another worker has removed it, or it belongs to another user
                 one.unlink(missing_ok=True)
     _write(_path_of(sender, key, "file"), sent)
     return key
 
 
 def store_upload_choices(sender: Sender, key: str, chosen: Mapping[str, Any]) -> None:
-    """What was chosen last, in place of what was before."""
+    """Store what was chosen for a file, in place of what was chosen before."""
     _write(_path_of(sender, key, "chosen"), json.dumps(chosen).encode())
 
 
@@ -71,7 +71,7 @@ def find_upload(sender: Sender, key: str) -> tuple[bytes, dict[str, Any]]:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """In one step: whoever reads finds the old or the new."""
+    """Write a file in one step, so that a reader finds the old content or the new."""
     fresh = path.with_suffix(f".{secrets.token_hex(4)}")
     fresh.touch(mode=0o600, exist_ok=False)
     fresh.write_bytes(content)
@@ -79,11 +79,8 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _folder(sender: Sender) -> Path:
-    """The installation's own, of this user. What somebody else has put in its place is not used."""
-    if hasattr(os, "getuid"):
-        user = os.getuid()
-    else:
-        user = 0
+    """The folder of an installation and this user. Raises if another user has made something in its place."""
+    user = os.getuid() if hasattr(os, "getuid") else 0
     folder = Path(tempfile.gettempdir()) / f"keepbook-sent-{user}-{_digest(sender.book)}"
     folder.mkdir(mode=0o700, exist_ok=True)
     there = folder.lstat()

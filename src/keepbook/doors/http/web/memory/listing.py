@@ -1,8 +1,7 @@
-"""`/profile/facts`, "What I know about you": every memory, in groups, with what can be done about each.
+"""`/profile/facts`, "What I know about you": every memory, in groups, with buttons for what can be done with it.
 
-The page is one function of its address (`ListFilter`) and of what a form that did not go through left behind
-(`MemoryDraft`). A script asks for the same page without the shell; so an edit in place and a plain form are the same
-thing.
+The page depends on its address (`ListFilter`) and, if a form was refused, on what was typed into it (`MemoryDraft`).
+The script asks for the same page without its frame, so an edit in place and a plain form give the same.
 """
 
 from collections import Counter
@@ -55,17 +54,17 @@ DONE["confirm"] = "still true"
 
 @dataclass(frozen=True, slots=True)
 class ListFilter:
-    """What the address asks for."""
+    """The filters and the state of the page, from its address."""
 
     q: str = ""
     category: str = ""
     show: str = ""
-    """One state: said, guessed, waits, or out for what was taken out."""
+    """Only lines in this state: said, guessed, waits, or out (taken out)."""
     person: str = ""
-    """Whom the lines are about."""
+    """Only lines about this person."""
     select: bool = False
     people: bool = False
-    """Whether everybody has a card."""
+    """Whether all persons have a card, and not only the most frequent."""
     page: int = 1
     # What is open on the page; gone after the next form.
     edit: str = ""
@@ -86,7 +85,7 @@ class ListFilter:
         return ListFilter(**given)
 
     def address(self, **other: Any) -> str:
-        """The page with the same filters, and with what is given instead."""
+        """The address of the page with these filters, changed by `other`."""
         lasting = {"q", "category", "show", "person", "select", "page"}
         told = {name: getattr(self, name) for name in lasting} | other
         order = [each.name for each in fields(ListFilter)]
@@ -104,7 +103,7 @@ class ListFilter:
 
 @dataclass(frozen=True, slots=True)
 class MemoryDraft:
-    """What a person typed, while it is not in the book: to be edited (`id`), or to be added (no id)."""
+    """What a person has typed and is not in the book yet: an edit of the memory `id`, or without one a new memory."""
 
     id: str = ""
     content: str = ""
@@ -119,12 +118,12 @@ class MemoryDraft:
 
     @property
     def overtaken(self) -> bool:
-        """Somebody else has written a newer version meanwhile."""
+        """Whether a newer version was written meanwhile."""
         return isinstance(self.error, Conflict) and self.error.code == "version"
 
     @property
     def never_topic(self) -> str:
-        """The topic that the person asked never to keep, where that is what they are asked about."""
+        """The topic that the person asked never to keep, if the draft was refused for it; else ""."""
         asked = self.error is not None and self.error.code == "against_topic"
         if asked and self.error:
             return str(self.error.details["topic"])
@@ -136,12 +135,12 @@ class MemoryGroup(Generic[One]):
     name: str
     rows: list[One] = field(default_factory=list)
     waiting: list[Proposal] = field(default_factory=list)
-    """What a yes would add to it; of a group on several pages, on the last."""
+    """Proposals that would add to this group; shown on the last page of the group."""
 
 
 @router.get("/memory")
 def lead_here(visit: Visiting) -> Response:
-    """The address that one would type."""
+    """Redirects the address that people type."""
     return visit.back(PATH)
 
 
@@ -163,7 +162,7 @@ def facts(visit: Visiting) -> Response:
 def listing_page(
     visit: Visit, wanted: ListFilter, draft: MemoryDraft | None = None, status: int = 200, refused: str = ""
 ) -> Response:
-    """The page; `refused` is what a form could not do."""
+    """The page; `refused` says what a form could not do."""
     book, preset = visit.book, visit.book.preset()
     all = overview(book, people_of_rows)
     groups = filtered_groups(visit, wanted)
@@ -210,7 +209,7 @@ def listing_page(
 
 
 def print_page(visit: Visit) -> Response:
-    """Everything on paper: no buttons, no pages, one line each."""
+    """The page for printing: all memories, one line each, without buttons."""
     book, preset = visit.book, visit.book.preset()
     kept = in_full(book, [memory.id for memory in in_brief(book)])
     return visit.page(
@@ -219,7 +218,7 @@ def print_page(visit: Visit) -> Response:
 
 
 def begin_add(visit: Visit) -> MemoryDraft:
-    """An empty form, or a proposal to put into better words."""
+    """An empty form, or one with a proposal that the person wants to reword."""
     asked = _proposal_to_edit(visit)
     if asked:
         return MemoryDraft(content=asked.content, category=asked.category or "", proposal=asked.id)
@@ -227,7 +226,7 @@ def begin_add(visit: Visit) -> MemoryDraft:
 
 
 def begin_edit(visit: Visit, id: str) -> MemoryDraft:
-    """The form as it opens: what stands there now, or what a proposal would make of it."""
+    """The form for editing a memory, with its present text or that of a proposal."""
     memory = visit.book.get(id)
     asked = _proposal_to_edit(visit)
     zone = visit.zone
@@ -255,7 +254,7 @@ def _proposal_to_edit(visit: Visit) -> Proposal | None:
 
 
 def list_filter_of(back: str) -> ListFilter:
-    """The list a form was on, from the address it names."""
+    """The filters of the list that a form was on, from the address that it returns to."""
     parts = urlsplit(own_path(back))
     return ListFilter.read(dict(parse_qsl(parts.query)) if parts.path == PATH else {})
 
@@ -264,7 +263,7 @@ def list_filter_of(back: str) -> ListFilter:
 
 
 def filtered_groups(visit: Visit, wanted: ListFilter) -> list[MemoryGroup[Brief]]:
-    """All that the filters let through, in the groups they stand in."""
+    """The memories that fit the filters, in their groups."""
     book, preset = visit.book, visit.book.preset()
     if wanted.show == WAITS:
         return []
@@ -279,7 +278,7 @@ def filtered_groups(visit: Visit, wanted: ListFilter) -> list[MemoryGroup[Brief]
 
 
 def filter_memories(memories: Sequence[Brief], wanted: ListFilter, about: Collection[str] | None) -> list[Brief]:
-    """Those that the filters let through, on whichever page they are; `about` are the ids of those about a person."""
+    """The memories that fit the filters; `about` are the ids of those about a person."""
     states = (wanted.show,) if wanted.show in (SAID, GUESSED) else (SAID, GUESSED)
     return [
         memory
@@ -291,8 +290,7 @@ def filter_memories(memories: Sequence[Brief], wanted: ListFilter, about: Collec
 
 
 def just_taken_out(visit: Visit) -> Entry | None:
-    """The write that brought the visitor here, if it took out a line: the line stays in its place, struck, until the
-    page is left."""
+    """The write that led to this page, if it took out a line. That line is shown struck through in its place."""
     entry = write_to_undo(visit)
     if entry is not None and entry.action in ("forget", "delete") and entry.memory_id:
         return entry
@@ -300,8 +298,8 @@ def just_taken_out(visit: Visit) -> Entry | None:
 
 
 def _with_just_out(visit: Visit, listed: Sequence[Brief], wanted: ListFilter) -> Sequence[Brief]:
-    """The lines, and among them in its place the one that the visitor has just taken out: no other line comes under
-    the pointer."""
+    """The lines, with the one that was just taken out in its old place, so that no other line moves under the
+    pointer."""
     entry = just_taken_out(visit)
     if entry is None or entry.memory_id is None or wanted.q or wanted.person:
         return listed
@@ -320,7 +318,7 @@ def count_by_state(memories: Sequence[Brief]) -> dict[str, int]:
 
 
 def add_waiting(groups: list[MemoryGroup[Memory]], waiting: Mapping[str, list[Proposal]]) -> None:
-    """Put what a yes would add under the lines of its group; groups that have nothing else come last."""
+    """Add waiting proposals to their groups; groups without other lines are added at the end."""
     here = {group.name: group for group in groups}
     for name, lines in waiting.items():
         if name not in here:
@@ -330,13 +328,13 @@ def add_waiting(groups: list[MemoryGroup[Memory]], waiting: Mapping[str, list[Pr
 
 
 def categories(memories: Iterable[Brief | Memory], preset: Preset) -> list[str]:
-    """Those of the preset in its order, then others that are in use."""
+    """The categories of the preset in its order, then others that are in use."""
     used = set(map(attrgetter("category"), memories)) - {None, "", *preset.categories}
     return [*preset.categories, *sorted(used)]
 
 
 def used_categories(memories: Iterable[Brief], preset: Preset) -> list[str]:
-    """The categories that something is in, in their order."""
+    """The categories that are in use, in their order."""
     used = set(map(attrgetter("category"), memories))
     return [name for name in categories([], preset) if name in used] + sorted(
         name for name in used if name and name not in preset.categories
@@ -344,7 +342,7 @@ def used_categories(memories: Iterable[Brief], preset: Preset) -> list[str]:
 
 
 def group_by_category(memories: Sequence[One], preset: Preset) -> list[MemoryGroup[One]]:
-    """By category, in the order of the preset; what has none comes last."""
+    """The memories by category, in the order of the preset; those without a category come last."""
     heaps: dict[str | None, list[One]] = {}
     for memory in memories:
         heaps.setdefault(memory.category, []).append(memory)
@@ -355,7 +353,8 @@ def group_by_category(memories: Sequence[One], preset: Preset) -> list[MemoryGro
 def page_of_groups(
     groups: Sequence[MemoryGroup[Brief]], asked: int, editing: str
 ) -> tuple[int, int, list[MemoryGroup[Brief]]]:
-    """The page asked for (or the one with the memory being edited), the number of pages, and what is on it."""
+    """The number of the page (the asked one, or that of the memory being edited), the number of pages, and the groups
+    on it."""
     places = [(group, memory) for group in groups for memory in group.rows]
     pages = max(-(-len(places) // ROWS), 1)
     page = min(max(asked, 1), pages)
@@ -370,7 +369,7 @@ def page_of_groups(
 
 
 def groups_with_memories(book: Book, groups: Sequence[MemoryGroup[Brief]]) -> list[MemoryGroup[Memory]]:
-    """The same groups with all that their rows tell."""
+    """The groups with whole memories in place of the brief ones."""
     whole = iter(in_full(book, [memory.id for group in groups for memory in group.rows]))
     return [MemoryGroup(group.name, [next(whole) for _ in group.rows]) for group in groups]
 
@@ -390,12 +389,12 @@ def teller_of(
     return Teller(visit.book.preset(), overview(visit.book), chats, visit.zone, visit.now, on)
 
 
-# What was done just now, and how to take it back
+# What was just done, and how to undo it
 
 
 @dataclass(frozen=True, slots=True)
 class Many:
-    """Several writes at once: what to say of them, and their entries as `first-last`."""
+    """Several writes at once: words for them, and their ledger entries as `first-last`."""
 
     words: str
     events: str

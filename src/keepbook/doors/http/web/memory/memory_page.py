@@ -1,4 +1,4 @@
-"""`/memory/{id}`: one memory with all it has said, on both clocks, and everything that has to do with it."""
+"""`/memory/{id}`: one memory with all its versions on both clocks, its links, its entries, and who has seen it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -49,7 +49,8 @@ WHO = {"person": "You", "agent": "An agent", "extractor": "Closing a chat", "job
 
 @dataclass(frozen=True, slots=True)
 class VersionView:
-    """The view of a version: beside the one before it, with how late it was recorded."""
+    """A version as the page shows it: with the text before it, and how many days after it became true it was
+    recorded."""
 
     version: Version
     before: str | None
@@ -59,7 +60,8 @@ class VersionView:
 
 @dataclass(frozen=True, slots=True)
 class TwoDayQuestion:
-    """A question about two days, and what the book answers to it: then, and today."""
+    """A question what was known on one day about another, and the answers of the book: `then`, and `now` if it
+    differs."""
 
     known: str
     valid: str
@@ -81,8 +83,8 @@ def one(visit: Visiting, id: str, edit: str = "") -> Response:
 
 
 def purged_page(visit: Visit, id: str) -> Response:
-    """The page of a memory that was deleted for good: its text is gone, the ledger's blank lines still say when. Else
-    404."""
+    """The page of a memory that was deleted for good: its text is gone, but the ledger says when. If there was no such
+    memory, 404."""
     entries = visit.book.ledger(memory=id, limit=None)
     purged = next((entry for entry in entries if entry.action == "purge" and entry.memory_id == id), None)
     if purged is None:
@@ -129,18 +131,12 @@ def memory_page(
 
 @router.get("/memory/{id}/times.txt")
 def times(visit: Visiting, id: str) -> Response:
-    """Every instant of a memory to the microsecond, as text: a tooltip cannot be copied on a phone."""
+    """All instants of a memory to the microsecond, as plain text, because a tooltip cannot be copied on a phone."""
     memory = visit.book.get(id)
     lines = [f"memory {memory.id}", f"created {stamp(memory.created_at)}", f"last changed {stamp(memory.updated_at)}"]
     for version in memory.versions:
-        if version.valid_until:
-            until = stamp(version.valid_until)
-        else:
-            until = "open"
-        if version.retired_at:
-            retired = stamp(version.retired_at)
-        else:
-            retired = "still"
+        until = stamp(version.valid_until) if version.valid_until else "open"
+        retired = stamp(version.retired_at) if version.retired_at else "still"
         lines += ["", f"version {version.version}: {quotation.shown_text(version) or '(deleted for good)'}"]
         lines += [f"  true from {stamp(version.valid_from)} until {until}"]
         lines += [f"  kept from {stamp(version.recorded_at)} until {retired}"]
@@ -186,7 +182,7 @@ def spells(memory: MemoryDetail) -> list[Spell]:
 
 
 def gist(versions: Sequence[Version], number: int) -> str:
-    """What is special about a version, in a few words: what the next one struck, or what it added."""
+    """A few words that distinguish a version: what it added, or for the first, what the second has removed."""
     content = versions[number].content or ""
     if number > 0:
         kind, pieces = "new", word_diff(versions[number - 1].content or "", content)
@@ -205,7 +201,7 @@ def gist(versions: Sequence[Version], number: int) -> str:
 
 
 def chart_in_words(memory: MemoryDetail, visit: Visit) -> str:
-    """The picture as sentences, for who cannot see it."""
+    """The chart as sentences, for people who cannot see it."""
 
     def day(moment: datetime) -> str:
         return moment_in_words(moment, "date", visit.zone, visit.now)
@@ -226,7 +222,8 @@ def chart_in_words(memory: MemoryDetail, visit: Visit) -> str:
 
 
 def two_day_question(visit: Visit, memory: MemoryDetail) -> TwoDayQuestion:
-    """`?known=2026-10-01&valid=2026-09-15`: what the book said then about that day. Days count to their end."""
+    """The question in the address, as `?known=2026-10-01&valid=2026-09-15`: what was known on one day about another.
+    Days count to their end."""
     query = visit.request.query_params
     today = str(visit.now.astimezone(visit.zone).date())
     known, valid = query.get("known", "")[:20] or today, query.get("valid", "")[:20] or today
@@ -291,7 +288,7 @@ def _link_views(book: Book, memory: MemoryDetail) -> list[LinkView]:
 
 @dataclass(frozen=True, slots=True)
 class EntryRow:
-    """A line of the ledger in words; `newest` ones can be undone."""
+    """A line of the ledger in words; it can be undone if it is the `newest` about its memory or link."""
 
     entry: Entry
     who: str
@@ -300,7 +297,7 @@ class EntryRow:
 
 
 def entry_rows(entries: Sequence[Entry]) -> list[EntryRow]:
-    """Newest first, as the ledger gives them; the last word about a thing can be taken back."""
+    """The entries in words, newest first, as the ledger gives them."""
     spoken: set[str | None] = set()
     rows = []
     for entry in entries:
@@ -322,12 +319,12 @@ def entry_row(entry: Entry, *, newest: bool = False) -> EntryRow:
 
 
 def _is_there(state: Mapping[str, Any] | None) -> bool:
-    """Whether a memory stood in the book in this state: not archived, not in the trash, and begun at all."""
+    """Whether a memory was in the book in this state: not archived, and not in the trash."""
     return state is not None and not state.get("archived_at") and not state.get("trashed_at")
 
 
 def _teller(visit: Visit, memory: MemoryDetail) -> Teller:
-    """With the titles of every chat that any version came from."""
+    """A `Teller` that knows the titles of all chats that any version came from."""
     found = teller_of(visit, [memory])
     chats = chats_named(visit.book, [version.thread_id for version in memory.versions if version.thread_id])
     return Teller(found.preset, found.all, chats, found.zone, found.now, found.memory_on)

@@ -1,7 +1,7 @@
-"""`/time`: the book as it was known at one instant about another, beside how it is now.
+"""`/time`: the book as it was known at one instant about another, compared with now.
 
 The address names both instants; a form, the slider and the arrows only lead to other addresses. The slider counts
-minutes from the first day of the book, so it works as a plain form as well.
+minutes from the first day of the book, so it works as a plain form too.
 """
 
 from bisect import bisect_right
@@ -35,7 +35,7 @@ ENTRIES = 40
 
 @dataclass(frozen=True, slots=True)
 class Instants:
-    """The two clocks. `together` says that moving one moves the other."""
+    """The instants on the two clocks. With `together`, moving one moves the other."""
 
     known: datetime
     valid: datetime
@@ -53,7 +53,7 @@ class Instants:
 
 @dataclass(frozen=True, slots=True)
 class TimeSteps:
-    """Where the arrows lead: an entry or a day back and forth, nowhere at either end."""
+    """The addresses of the arrows: an entry or a day back and forth; None at either end."""
 
     entry_back: str | None
     entry_on: str | None
@@ -126,7 +126,7 @@ def _show(
 
 
 def _precisely(visit: Visit, chosen: Instants, written: Sequence[str], axis: Axis, at_present: bool) -> dict[str, Any]:
-    """What stands under Precisely: both clocks, the block then and now, and every entry in between."""
+    """The content of the section Precisely: both clocks, the block then and now, and the entries in between."""
     book, now, zone = visit.book, axis.last, visit.zone
     known = stamp(chosen.known)
     event = bisect_right(written, known)
@@ -158,8 +158,8 @@ def _precisely(visit: Visit, chosen: Instants, written: Sequence[str], axis: Axi
 
 
 def read_instants(query: Mapping[str, str], axis: Axis, zone: ZoneInfo, now: datetime) -> Instants:
-    """Both instants; one given alone sets both. Local times of a form carry no zone: they are the owner's. The world's
-    clock may run ahead of now, the book's may not: nobody knows what will be written."""
+    """Both instants; if only one is given, it sets both. Local times of a form have no zone and are in the owner's. The
+    valid instant may be in the future, but the known one may not."""
     minute = query.get("minute", "")
     if minute:
         if not (minute.isascii() and minute.isdecimal() and len(minute) < 10):
@@ -169,14 +169,11 @@ def read_instants(query: Mapping[str, str], axis: Axis, zone: ZoneInfo, now: dat
     known, valid = _moment(query, "known", zone), _moment(query, "valid", zone)
     apart = query.get("apart") == "1" or (known is not None and valid is not None and known != valid)
     if query.get("together") == "1":
-        # The form: whichever of the two was changed leads the other.
+        # From the form: the one that was changed sets both.
         was = _moment(query, "was", zone)
-        if was is not None and known == was:
-            led = valid
-        else:
-            led = known
-        led = led or now
-        return Instants(min(led, now), led)
+        changed = valid if was is not None and known == was else known
+        chosen = changed or now
+        return Instants(min(chosen, now), chosen)
     return Instants(min(known or valid or now, now), valid or known or now, not apart)
 
 
@@ -194,13 +191,14 @@ def _moment(query: Mapping[str, str], name: str, zone: ZoneInfo) -> datetime | N
 
 
 def _axis(first: str, now: datetime, zone: ZoneInfo) -> Axis:
-    """From the first minute of the book's first day until now."""
+    """An axis from the beginning of the book's first day until now."""
     day = in_zone(parse_stamp(first), zone).date()
     return Axis(datetime.combine(day, time.min, zone).astimezone(UTC), now)
 
 
 def per_day(written: Sequence[str], zone: ZoneInfo) -> Counter[date]:
-    """Entries per day of the owner. Minutes are counted first: there are far fewer of them to place on the calendar."""
+    """The number of entries per day, in the owner's zone. They are counted by minutes first, so that fewer times have
+    to be converted."""
     days: Counter[date] = Counter()
     for minute, count in Counter(at[:16] for at in written).items():
         days[datetime.fromisoformat(f"{minute}:00+00:00").astimezone(zone).date()] += count
@@ -212,8 +210,8 @@ def _minute(moment: datetime, axis: Axis) -> int:
 
 
 def _local(moment: datetime, zone: ZoneInfo) -> str:
-    """As `datetime-local` writes it: to the second where need be, and rather late than early, so that sending it back
-    as it is does not step behind the entry that it came from."""
+    """The instant in the form of a `datetime-local` field, to the minute or the second. It is rounded up, so that the
+    same value sent back still includes the entry of that instant."""
     there = in_zone(moment, zone).replace(tzinfo=None)
     if there.microsecond:
         there = there.replace(microsecond=0) + timedelta(seconds=1)
@@ -223,7 +221,8 @@ def _local(moment: datetime, zone: ZoneInfo) -> str:
 
 
 def steps(chosen: Instants, written: Sequence[str], event: int, now: datetime, zone: ZoneInfo) -> TimeSteps:
-    """To the entry before the last one known, or to the next; to the same time a day away."""
+    """The arrows: to the entry before the last known one, to the next one, and to the same time a day before or
+    after."""
     back = None
     if event > 1:
         back = parse_stamp(written[event - 2])
@@ -267,7 +266,7 @@ def by_day(rows: Sequence[EntryRow], zone: ZoneInfo) -> list[EntryDay]:
 
 
 def story(entry: Entry) -> tuple[str | None, str | None]:
-    """What an entry made of the words of a memory, or of the owner's settings: before and after it."""
+    """The text of a memory, or the owner's settings, before and after an entry."""
 
     def words(state: dict[str, object] | None) -> str | None:
         if entry.memory_id is None and state:

@@ -1,7 +1,7 @@
-"""The wording of a memory on a page: its mark, whether the next chat is given it, when it is true, where it was said.
+"""The wording of a memory on a page: its mark, whether new chats get it, when it is true, where it was said.
 
-Pure: `Teller` reads what concerns the whole book once (its chats, the block, the owner's zone) and then words each
-memory. Times stay instants; the template writes them.
+Pure: `Teller` is given what it needs of the whole book (chats, block, the owner's zone), and then words each memory.
+Times stay instants; the template formats them.
 """
 
 from collections.abc import Mapping
@@ -24,11 +24,11 @@ from keepbook.patterns import regex
 from keepbook.presets import Preset
 
 SOON = timedelta(days=60)
-"""How long before a memory fades out of new chats its row begins to say so."""
+"""The row of a memory says that it fades if it will leave new chats within this time."""
 
 
 class SourceMark(NamedTuple):
-    """Who said it: the class of the mark, its glyph and its one word."""
+    """The mark that shows whose words a memory has: its CSS class, its icon and its word."""
 
     kind: str
     glyph: str
@@ -36,7 +36,7 @@ class SourceMark(NamedTuple):
 
 
 class ChatPlace(NamedTuple):
-    """The chat something was said in; without an address if it is not stored any more."""
+    """The chat in which something was said; without an address if it is not stored any more."""
 
     title: str
     address: str | None
@@ -44,7 +44,7 @@ class ChatPlace(NamedTuple):
 
 
 class MemoryFootnote(NamedTuple):
-    """Everything shown under a memory, computed once because a list shows many."""
+    """Everything that is shown with a memory."""
 
     mark: SourceMark
     place: str
@@ -55,9 +55,9 @@ class MemoryFootnote(NamedTuple):
     where: ChatPlace | None
     only_said: bool
     shown: Markup
-    """The line as it is shown."""
+    """The line as HTML."""
     bracket: bool
-    """Whether a value in it was exchanged."""
+    """Whether a value in it was exchanged, which is shown in brackets."""
 
 
 class SourcedText(Protocol):
@@ -72,8 +72,7 @@ class SourcedText(Protocol):
 
 
 SAID, GUESSED, WAITS = "said", "guessed", "waits"
-"""The three states of a line: the person's words, what somebody else worded and the book has, and what has no yes
-yet."""
+"""The three states of a line: the person's words; worded by software, and in the book; and waiting for a yes."""
 
 
 def mark_of(said: Memory | Version, confidence: str) -> SourceMark:
@@ -87,7 +86,7 @@ def has_exchange(line: Memory | Version) -> bool:
 
 
 def shown_line(line: Memory) -> Markup:
-    """A line as it is shown, an exchanged value in a bracket of its own."""
+    """A line as HTML; an exchanged value is marked."""
     shown = quotation.shown_text(line)
     if not has_exchange(line):
         return escape(shown)
@@ -104,14 +103,14 @@ WAITING = SourceMark("due", "ext", WAITS)
 
 
 def kind_of(memory: Brief) -> str:
-    """The state that a memory is counted as, as `mark_of` says it."""
+    """The state of a memory, as `mark_of` shows it."""
     if memory.said:
         return SAID
     return GUESSED
 
 
 def fades_on(memory: Memory, preset: Preset) -> datetime | None:
-    """When what software found leaves new chats, if nobody confirms it."""
+    """When a memory that software found leaves new chats, if nobody confirms it; None if it does not fade."""
     fading = memory.source == "extracted" and memory.confidence == "inferred"
     if not fading or memory.score is None or not 0 < preset.floor <= memory.score:
         return None
@@ -124,7 +123,7 @@ def fades_on(memory: Memory, preset: Preset) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class Teller:
-    """What a page knows of the whole book to word one memory."""
+    """Words memories; holds what it needs of the whole book."""
 
     preset: Preset
     all: Overview
@@ -144,7 +143,7 @@ class Teller:
         return mark_of(memory, memory.confidence)
 
     def place(self, memory: Memory) -> str:
-        """Whether the next chat knows it, and if not, why."""
+        """A sentence on whether new chats get it, and if not, why."""
         if memory.state != "active":
             return ""
         if not self.memory_on:
@@ -169,14 +168,14 @@ class Teller:
         return fate is not None and fate.place == "in_block"
 
     def true_from(self, memory: Memory) -> datetime | None:
-        """Since when it is true, unless that is simply the day it was recorded."""
+        """Since when it is true; None if that is the day on which it was recorded."""
         since, told = memory.valid_from, memory.recorded_at
         if since == told or self.day(since) == self.day(told):
             return None
         return since
 
     def fades(self, memory: Memory) -> datetime | None:
-        """When it leaves new chats, if that is soon."""
+        """When it leaves new chats, if that is within SOON; else None."""
         leaves = None
         if memory.state == "active" and self.in_block(memory):
             leaves = fades_on(memory, self.preset)
@@ -203,7 +202,7 @@ class Teller:
         return ChatPlace(chat.title, place, turn)
 
     def only_said(self, said: SourcedText) -> bool:
-        """Whether its date is when it was said, in an imported chat, and not since when it is true."""
+        """Whether it was said in an imported chat: then its date is when it was said, not since when it is true."""
         chat = self.chats.get(said.thread_id or "")
         return chat is not None and source_of_session(chat.session) is not None
 
@@ -211,11 +210,11 @@ class Teller:
         return in_zone(moment, self.zone).date()
 
 
-# Dates as a form has them: a day in the owner's zone.
+# Dates of a form: a day in the owner's zone.
 
 
 def parse_day_start(text: str, zone: ZoneInfo, field: str) -> datetime | None:
-    """The first instant of a day, or nothing where nothing was filled in."""
+    """The first instant of a day; None if the field is empty."""
     if not text.strip():
         return None
     try:
@@ -225,7 +224,8 @@ def parse_day_start(text: str, zone: ZoneInfo, field: str) -> datetime | None:
 
 
 def parse_day_end(text: str, zone: ZoneInfo, field: str) -> datetime | None:
-    """The last instant of a day: what is true until the 28th is true on the 28th."""
+    """The last instant of a day, because what is true until the 28th is true on the 28th; None if the field is
+    empty."""
     first = parse_day_start(text, zone, field)
     try:
         after = first and datetime.combine(first.date() + timedelta(days=1), time.min, zone)

@@ -1,7 +1,7 @@
-"""Reading a card out of an answer: find its JSON, check every slot, and say all that is wrong at once.
+"""Reads a card from an answer: finds its JSON, checks every slot, and reports everything that is wrong.
 
-The last object that fits wins, but for those that the model was given (`json_objects`). A model that gets one line of
-complaint mends one thing; it has one retry, so it hears everything.
+The last object that fits is taken, except objects that the model was given (`json_objects`). All faults are reported
+together, because the model has only one retry and would correct only what it was told.
 """
 
 import json
@@ -63,14 +63,15 @@ def _in_words(slot: Slot) -> str:
 def read_card(
     card: CardType, answer: str, now: str, *, given: Sequence[str] = (), instructed: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """The slots in an answer: of the objects in it the last that fits. `Invalid` says all that is wrong.
+    """The slots in an answer: of the last object in it that fits. `Invalid` says everything that is wrong.
 
-    An object that also stands in what was `given` (prompts, tool results, material) is a quotation; one that stands in
-    what the agent was `instructed` is one unless the answer is that object and nothing else. Where the type says so, an
-    answer in plain words is a card too.
+    An object that is also in what was `given` (prompts, tool results, material) is a quotation and does not count. One
+    that is in what the agent was `instructed` does not count either, unless the answer is that object and nothing else.
+    If the card type has a `plain` slot, an answer without JSON is a card too.
     """
     found = own_objects(answer)
-    if not found and card.plain is not None and (text := without_thoughts(answer).strip()) and text[0] != "{":
+    text = without_thoughts(answer).strip()
+    if not found and card.plain is not None and text and text[0] != "{":
         return validate(card, {card.plain: text}, now)
     if not found:
         raise Invalid("the answer holds no JSON object of its own", field="card", code="invalid_card")
@@ -82,7 +83,7 @@ def read_card(
             return kept
     own = [one for one in found if _fitting(card, one, now) is None]
     if own:
-        return validate(card, own[-1], now)  # says what is wrong with it
+        return validate(card, own[-1], now)  # raises, and says what is wrong
     raise Invalid(
         "the only card in the answer also stands in what was given, so it may be a quotation; answer with your own",
         field="card",
@@ -98,7 +99,8 @@ def _fitting(card: CardType, given: Mapping[str, Any], now: str) -> dict[str, An
 
 
 def validate(card: CardType, given: Mapping[str, Any], now: str) -> dict[str, Any]:
-    """Slots as they are kept: every slot of the type, empty ones as None, times as UTC text. `Invalid` says all."""
+    """The slots in their stored form: every slot of the type, empty ones as None, times as UTC text. `Invalid` says
+    everything that is wrong."""
     known = {slot.name for slot in card.slots}
     wrong = {str(name): "there is no such slot" for name in sorted(given.keys() - known, key=str)}
     kept = _read_slots(card, given, now, wrong)
@@ -113,17 +115,14 @@ def validate(card: CardType, given: Mapping[str, Any], now: str) -> dict[str, An
 
 
 def _read_slots(card: CardType, given: Mapping[str, Any], now: str, wrong: dict[str, str]) -> dict[str, Any]:
-    """Each slot read for itself; one that cannot be is noted in `wrong`."""
+    """Every slot read by itself; what is wrong is added to `wrong`."""
     kept: dict[str, Any] = {}
     for slot in card.slots:
         value = given.get(slot.name)
         if _is_empty(slot, value) and slot.from_ is not None:
             value = _heading(given.get(slot.from_), slot)
         try:
-            if not _is_empty(slot, value):
-                kept[slot.name] = _read(slot, value, now)
-            else:
-                kept[slot.name] = None
+            kept[slot.name] = None if _is_empty(slot, value) else _read(slot, value, now)
         except Invalid as error:
             wrong[slot.name] = error.message
     return kept
@@ -154,7 +153,7 @@ def _out_of_order(card: CardType, kept: Mapping[str, Any], wrong: Mapping[str, s
 
 
 def line_of(card: CardType, slots: Mapping[str, Any], at: str, now: str) -> str:
-    """`2d ago · WAIT · range unresolved`."""
+    """A card in one line: `2d ago · WAIT · range unresolved`."""
     values = {slot.name: _value_in_words(slots.get(slot.name)) for slot in card.slots}
     return card.line.format(age=age(at, now), **values)
 
@@ -248,12 +247,12 @@ def _time(slot: Slot, value: Any, now: str) -> str:
 
 
 def _is_empty(slot: Slot, value: Any) -> bool:
-    """Of a list `[]` is a value; anywhere else it says nothing."""
+    """Whether a value is empty. `[]` is empty unless the slot is a list."""
     return value is None or value == "" or (value == [] and slot.type != "list")
 
 
 def _heading(text: Any, slot: Slot) -> str | None:
-    """The first line, cut at a word where it is too long."""
+    """The first line of a text, cut at a word if it is too long; None if it has none."""
     line = next((part.strip(" #*") for part in str(text or "").splitlines() if part.strip(" #*")), None)
     most = int(slot.max or TEXT_LIMIT)
     if line is None or len(line) <= most:

@@ -1,7 +1,7 @@
 """Slots that hold a whole distribution: a probability for each of several classes, or quantiles of a number.
 
-Both are objects in a card: `{"home": 0.5, "draw": 0.3, "away": 0.2}`, `{"0.1": 3, "0.5": 5, "0.9": 8}`. What does not
-add up, or crosses, is refused with what to do. Classes keep the order in which they stand.
+Both are objects in a card: `{"home": 0.5, "draw": 0.3, "away": 0.2}`, `{"0.1": 3, "0.5": 5, "0.9": 8}`. Probabilities
+that do not add up to 1, and quantiles that cross, are refused. Classes keep their order.
 """
 
 import math
@@ -14,7 +14,7 @@ from keepbook.errors import Invalid
 from keepbook.patterns import regex
 
 SUM_SLACK = 0.005
-"""By so much probabilities may miss one: they are often rounded."""
+"""How far the sum of probabilities may be from 1, because they are often rounded."""
 MOST_CLASSES = 50
 CLASS_LIMIT = 80
 MOST_LEVELS = 199
@@ -22,7 +22,7 @@ _NUMBER = regex(r"[+-]?\d{1,40}(?:\.\d{1,40})?(?:[eE][+-]?\d{1,3})?")
 
 
 def read_classes(value: Any, choices: Sequence[str] = ()) -> dict[str, float]:
-    """Classes and their probabilities; where `choices` are named, those alone and all of them, in their order."""
+    """The classes and their probabilities. With `choices`, the classes must be exactly these, and get their order."""
     if not isinstance(value, Mapping) or not 2 <= len(value) <= MOST_CLASSES:
         raise Invalid(f"is an object with a probability for each of 2 to {MOST_CLASSES} classes")
     shares: dict[str, float] = {}
@@ -41,14 +41,15 @@ def read_classes(value: Any, choices: Sequence[str] = ()) -> dict[str, float]:
 
 
 def find_class(classes: Mapping[str, float] | Sequence[str], named: str) -> str | None:
-    """The class that is meant, whatever its letters' case."""
+    """The class with this name, whatever its case; None if there is none."""
     if named in classes:
         return named
     return next((one for one in classes if one.casefold() == named.casefold()), None)
 
 
 def read_quantiles(value: Any) -> dict[str, float]:
-    """Levels between 0 and 1 with the numbers below which it lies that likely, from low to high."""
+    """Quantiles from low to high: for each level between 0 and 1, the number below which the value is with that
+    probability."""
     if not isinstance(value, Mapping) or not 1 <= len(value) <= MOST_LEVELS:
         raise Invalid(f'is an object with 1 to {MOST_LEVELS} levels, such as {{"0.1": 3, "0.5": 5, "0.9": 8}}')
     found = sorted((_level(name), _finite(f"the quantile at {name}", number)) for name, number in value.items())
@@ -61,7 +62,7 @@ def read_quantiles(value: Any) -> dict[str, float]:
 
 
 def levels_of(quantiles: Mapping[str, float]) -> dict[float, float]:
-    """Quantiles as they are computed with."""
+    """Quantiles with their levels as numbers."""
     return {float(level): number for level, number in quantiles.items()}
 
 

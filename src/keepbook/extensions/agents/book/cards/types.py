@@ -1,4 +1,4 @@
-"""The files of card types: read strictly, each for itself, so that one broken file takes nothing else with it."""
+"""Reads the files of card types, strictly and each by itself, so that a broken file does not break the others."""
 
 import os
 import re
@@ -18,19 +18,19 @@ RE_EXAMINATION = "re-examination"
 TYPES = ("text", "number", "choice", "list", "time", "boolean", "classes", "quantiles")
 RE_EXAMINABLE = ("true", "false", "opt_in", "until_resolved")
 TESTS = ("close_above", "close_below", "reaches_above", "reaches_below")
-"""What a rule asks of the bars: where the last one closed by the date, or whether one touched the level until then."""
+"""The tests of a rule: where the last bar by the date closed, or whether any bar until then touched the level."""
 TRADE = "trade"
 COMPUTED = {"drift": TRADE}
-"""The rules that compute a card by themselves, and what their cards are followed as."""
+"""The rules that compute a card, and the `follow` that their card types must have."""
 RULE_PREFIX = "rule:"
-"""What a rule is called where a run names its model."""
+"""A run has a rule in place of a model, under this prefix and its name."""
 TRADE_SLOTS = ("action", "symbol", "entry", "stop", "target", "conviction", "expires")
 _NAME = regex(r"[a-z][a-z0-9-]{0,39}")
 _SLOT = regex(r"[a-z][a-z0-9_]{0,39}")
 _WORD = regex(r"[A-Z][A-Z_]{1,19}")
 
 When = Mapping[str, tuple[str, ...]]
-"""Choices by slot: it holds where each slot named has one of its choices."""
+"""A condition: choices by slot. It is true if each of these slots has one of its choices."""
 
 
 _Amount = Annotated[int | float, Expecting("a number")]
@@ -171,7 +171,8 @@ class CardTypes:
 
     def get(self, name: str) -> CardType:
         """The type of this name; `Invalid` says what there is, or what is wrong with its file."""
-        if (found := self.types.get(name)) is not None:
+        found = self.types.get(name)
+        if found is not None:
             return found
         for one in self.broken:
             if Path(one.path).stem == name:
@@ -180,11 +181,11 @@ class CardTypes:
         raise Invalid(f"there is no card type {name!r}.{hint} Known: {known}", field="card_type")
 
     def find(self, name: str) -> CardType:
-        """The type of a card that was kept. Where its file is gone, the card can still be shown, and no more."""
+        """The type of a stored card. If its file is gone, a type with which the card can be shown, and no more."""
         return self.types.get(name) or CardType(name, name, "{age} · " + name, ())
 
     def re_examination_of(self, parent: CardType) -> CardType:
-        """The re-examination card, with the parent's own actions as its vocabulary where it names any."""
+        """The card type for re-examining a card: with the parent's own actions as choices, if it names any."""
         card = replace(self.get(RE_EXAMINATION), computed=parent.computed)
         if parent.forecast is not None and parent.forecast.probability is not None:
             stated = next(slot for slot in parent.slots if slot.name == parent.forecast.probability)
@@ -219,7 +220,8 @@ def _slot_schema(slot: Slot) -> dict[str, Any]:
 
 
 def load_card_types(folders: Sequence[Path]) -> CardTypes:
-    """Every file of these folders, the shipped ones first; of two of one name the first stands."""
+    """The card types in the files of these folders. If two files have one name, the first counts, so shipped folders
+    come first."""
     types: dict[str, CardType] = {}
     broken = []
     for folder in folders:
@@ -261,7 +263,7 @@ def _load(path: str, _mtime: int) -> CardType | Broken:
 
 
 class _Unfit(Exception):
-    """What the shape of a file cannot say: a card that would make no sense."""
+    """A file that has the right shape, but describes a card that would make no sense."""
 
     def __init__(self, key: tuple[str, ...], reason: str) -> None:
         super().__init__(reason)
@@ -277,18 +279,19 @@ _ASSIGNMENT = regex(r"\s*+\"?([\w\-.]++)\"?\s*+=", anchored=True)
 
 
 def _line_of(text: str, key: tuple[str, ...]) -> int:
-    """Where a key stands: its own line in its table, else the line of the nearest table that is there."""
+    """The number of the line with a key; if the key is not there, of the nearest table around it."""
     table: tuple[str, ...] = ()
     tables: dict[tuple[str, ...], int] = {(): 1}
     rule = -1
     for number, line in enumerate(text.splitlines(), 1):
-        if heading := _TABLE_HEAD.match(line):
+        heading, named = _TABLE_HEAD.match(line), _ASSIGNMENT.match(line)
+        if heading:
             table = tuple(part.strip(' "\t') for part in heading[1].split("."))
             if table == ("rules",):
                 rule += 1
                 table = ("rules", str(rule))
             tables[table] = number
-        elif (named := _ASSIGNMENT.match(line)) and (*table, named[1]) == key:
+        elif named and (*table, named[1]) == key:
             return number
     return next(tables[key[:length]] for length in range(len(key), -1, -1) if key[:length] in tables)
 
@@ -378,7 +381,7 @@ def _forecast_checks(
 
 
 def _checks(card: CardType, slots: Mapping[str, Slot]) -> list[tuple[bool, tuple[str, ...], str]]:
-    """What one slot cannot say of itself: (holds, key, what is expected)."""
+    """The checks across slots: whether it holds, the key that it is about, and what is expected."""
     shown = _fields(card.line)
     numbers = [name for name, slot in slots.items() if slot.type == "number"]
     allowed = f"expected one of {', '.join(RE_EXAMINABLE)}"

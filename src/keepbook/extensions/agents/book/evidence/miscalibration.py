@@ -1,10 +1,11 @@
-"""Finds where what was stated and what happened part, and says so only as often as chance may mislead: in 5 % of books.
+"""Finds where stated probabilities and outcomes differ, and is wrong by chance in at most 5 % of books, ever.
 
-Twelve questions are asked as one family: too high or low on the whole, too sure or not sure enough, and each band of
-ten. Each is a bet against the forecaster, day by day. If what was stated is right, no bet can be expected to win,
-however the outcomes of a day hang together, so a stake grows twentyfold in at most one book of twenty, ever: all looks
-share the 5 %, however many there are, and Holm divides it over the questions. Looked at are the first 25, 50, 100,
-200 … resolved. The day under way at a look does not count yet, and an event counts once, on its first day.
+Twelve hypotheses are tested together: too high or too low on the whole, too sure or not sure enough, and each band of
+ten. The test is a bet against the forecaster, day by day (an e-value). If the stated probabilities are right, no bet
+wins on average, however the outcomes of one day depend on each other. So its stake grows twentyfold in at most one book
+of twenty, no matter how often it is looked at; Holm's method divides the 5 % among the hypotheses. The looks are at the
+first 25, 50, 100, 200 … resolved decisions. The last day before a look does not count yet, and an event counts only on
+its first day.
 """
 
 import math
@@ -20,22 +21,23 @@ FIRST_LOOK = 25
 LEVEL = 0.05
 BAND = 10
 WEIGHTS = {"whole": 1 / 3, "slope": 1 / 3, "band": 1 / 3 * BAND / 100}
-"""What of the 5 % a question has: the whole, the slope and all bands together a third each."""
+"""The part of the 5 % of each hypothesis: the whole, the slope, and all bands together have a third each."""
 SHIFTS = (0.25, 0.5, 1.0, 2.0)
-"""By so much, in log odds, a bet takes what was stated to be too low, and as many that it is too high."""
+"""The alternatives of the bets on "too low" and "too high": the true log odds differ by so much from the stated."""
 NEARER = (0.3, 0.6)
-"""A bet that somebody is too sure takes what is true to lie so much nearer to 50 than what was stated."""
+"""Alternatives of the bets on "too sure": the distance of the true probability from 50 % is this part of the stated."""
 STEEPER: dict[bool, tuple[float, ...]] = {True: (0.6,), False: (1.5, 2.5)}
-"""Or the true log odds to be so many times those stated: for one who is too sure, and one who is not sure enough."""
+"""More alternatives: the true log odds are so many times the stated. True is for "too sure", False for "not sure
+enough"."""
 TOGETHER = (0.0, 0.1, 1.0)
-"""How much the outcomes of a day are taken to hang together, as a correlation: what a bet stakes on a full day."""
+"""Assumed correlations of the outcomes of one day; the larger it is, the less a bet stakes on a day with many."""
 _LEAST, _MOST_LOST = 1e-6, 0.9
 _EXACT = 600
-"""Of more outcomes the Poisson-binomial is taken to be normal."""
+"""With more outcomes than this, the Poisson-binomial distribution is approximated by a normal one."""
 
 
 class StatedOutcome(NamedTuple):
-    """What was stated, from 0 to 1, and whether it came true, on which day and about which event."""
+    """A stated probability, whether it came true, the day of the outcome, and the event it was about."""
 
     stated: float
     came: bool
@@ -45,9 +47,10 @@ class StatedOutcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Miscalibration:
-    """One thing that is off. `kind`: whole, slope, or band, which begins at `band`; `p` holds over the life of a book.
+    """The test of a hypothesis. `kind`: whole, slope, or band, which begins at `band`. `p` is valid over all looks.
 
-    `too_high`: more was stated than came; of the slope: too sure. `slope`: of how far 50 was left, this part came.
+    `too_high`: more was stated than came true; for the slope: too sure. `slope`: the distance of outcomes from 50 % as
+    a part of the stated distance; 1 is right.
     """
 
     kind: str
@@ -64,7 +67,7 @@ class Miscalibration:
 
 
 def last_look(count: int) -> int:
-    """At how many resolved it was looked last: 25, 50, 100, 200 …; 0 before the first."""
+    """How many resolved decisions were judged at the last look: 25, 50, 100, 200 …; 0 before the first."""
     if count < FIRST_LOOK:
         return 0
     doublings = (count // FIRST_LOOK).bit_length() - 1
@@ -72,14 +75,14 @@ def last_look(count: int) -> int:
 
 
 def find_miscalibration(outcomes: Sequence[StatedOutcome]) -> list[Miscalibration]:
-    """What was off at the last look at these outcomes, which come in the order of their days."""
+    """The hypotheses that were rejected at the last look. The outcomes must be in the order of their days."""
     days = _independent_days(outcomes[: last_look(len(outcomes))])
     judged = [_judge(kind, None, days) for kind in ("whole", "slope") if days]
     judged += [_judge("band", low, some) for low, some in _days_of_bands(days).items()]
     found: list[Miscalibration] = []
     left = 1.0
     for one in sorted(judged, key=lambda one: one.p / WEIGHTS[one.kind]):
-        if one.p > LEVEL * WEIGHTS[one.kind] / left:  # Holm: the first that fails ends it
+        if one.p > LEVEL * WEIGHTS[one.kind] / left:  # by Holm's method, the first that is not rejected ends it
             break
         found.append(one)
         left -= WEIGHTS[one.kind]
@@ -92,7 +95,8 @@ def band_of(stated: float) -> int:
 
 
 def _independent_days(outcomes: Sequence[StatedOutcome]) -> list[list[StatedOutcome]]:
-    """The outcomes by day, without those of an event of an earlier day, and without the last day: it may go on."""
+    """The outcomes by day, without those of events that had an outcome on an earlier day, and without the last day,
+    which may not be complete."""
     first: dict[str, str] = {}
     for one in outcomes:
         if one.event is not None:
@@ -110,32 +114,29 @@ def _days_of_bands(days: Iterable[list[StatedOutcome]]) -> dict[int, list[list[S
     return found
 
 
-# One question
+# One hypothesis
 
 
 def _judge(kind: str, low: int | None, days: Sequence[Sequence[StatedOutcome]]) -> Miscalibration:
-    """What one question came to, asked in the direction that the figures show."""
+    """The test of one hypothesis, in the direction that the figures show."""
     every = [one for day in days for one in day]
     count = len(every)
     stated = math.fsum(one.stated for one in every) / count
     share = sum(one.came for one in every) / count
     slope = _fitted_slope(every)
-    if kind == "slope":
-        too_high = slope < 1
-    else:
-        too_high = stated > share
-    p = min(1.0, 2 * math.exp(-log_stake(days, kind, too_high)))  # twice, for there is a bet either way
+    too_high = slope < 1 if kind == "slope" else stated > share
+    p = min(1.0, 2 * math.exp(-log_stake(days, kind, too_high)))  # doubled, because either direction could be tested
     if kind != "slope" and p <= LEVEL:
         p = max(p, poisson_binomial([one.stated for one in every], sum(one.came for one in every)))
     return Miscalibration(kind, low, too_high, count, stated, share, slope, p)
 
 
 def log_stake(days: Sequence[Sequence[StatedOutcome]], kind: str, too_high: bool) -> float:
-    """What bets that it is too high (too sure), or else too low, have made of 1 together, as a logarithm.
+    """The logarithm of the mean stake that the bets have after these days, if each began with 1.
 
-    On each outcome a bet wins what its own probability is to the one stated, so that on the average it wins nothing
-    where that is right. The wins of a day are added up and never multiplied, which is fair whatever they have in
-    common; of a day of many so much is staked that it cannot lose everything.
+    On each outcome a bet wins by the ratio of its own probability to the stated one, so it wins nothing on average if
+    the stated one is right. The wins of one day are added and never multiplied, which is fair however these outcomes
+    depend on each other; on a day with many outcomes a smaller part is staked, so that it cannot be lost completely.
     """
     alone = Counter((day[0].stated, day[0].came) for day in days if len(day) == 1)
     logs = [0.0] * (len(_gains(kind, too_high, 0.5, True)[0]) * len(TOGETHER))
@@ -151,7 +152,7 @@ def log_stake(days: Sequence[Sequence[StatedOutcome]], kind: str, too_high: bool
 
 
 def _full_day(day: Sequence[StatedOutcome], kind: str, too_high: bool) -> list[float]:
-    """The logarithm of what each bet makes of 1 on a day of several outcomes."""
+    """For each bet the logarithm of the factor by which its stake grows on a day with several outcomes."""
     outcomes = [_gains(kind, too_high, one.stated, one.came) for one in day]
     gains, worst = (list(map(sum, zip(*some, strict=True))) for some in zip(*outcomes, strict=True))
     found = []
@@ -162,13 +163,13 @@ def _full_day(day: Sequence[StatedOutcome], kind: str, too_high: bool) -> list[f
 
 
 def _staked(part: float, worst: float) -> float:
-    """This part, or less where more than nine tenths could be lost."""
+    """The part of the stake that is bet: `part`, or less if more than nine tenths could be lost."""
     return min(part, _MOST_LOST / max(-worst, _MOST_LOST))
 
 
 @lru_cache(maxsize=20_000)
 def _gains(kind: str, too_high: bool, stated: float, came: bool) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """What each bet wins on an outcome that was stated so and came true or not, and the worst that it could have."""
+    """For each bet the gain on an outcome with this stated probability, and the worst gain that was possible."""
     stated = min(max(stated, _LEAST), 1 - _LEAST)
     odds = math.log(stated / (1 - stated))
     if kind == "slope":
@@ -186,7 +187,8 @@ def _share_at(odds: float) -> float:
 
 
 def _fitted_slope(outcomes: Sequence[StatedOutcome]) -> float:
-    """Of how far what was stated lies from 50, the part that came: 1 is right, 0.5 half as sure."""
+    """The regression slope of outcomes on stated probabilities, both counted from 50 %: 1 is right, below 1 too
+    sure."""
     far = math.fsum((one.stated - 0.5) ** 2 for one in outcomes)
     came = math.fsum((one.stated - 0.5) * (one.came - 0.5) for one in outcomes)
     if far:
@@ -195,7 +197,8 @@ def _fitted_slope(outcomes: Sequence[StatedOutcome]) -> float:
 
 
 def poisson_binomial(stated: Sequence[float], right: int) -> float:
-    """The two-sided probability that so many come true, or further from what is expected, where each is independent."""
+    """The two-sided probability of so many true outcomes, or of a number further from the expected one, if all are
+    independent."""
     mean, variance = math.fsum(stated), math.fsum(one * (1 - one) for one in stated)
     if len(stated) > _EXACT:
         if variance:

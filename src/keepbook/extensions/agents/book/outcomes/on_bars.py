@@ -19,13 +19,14 @@ from keepbook.extensions.agents.book.prices import Bar
 from keepbook.storage.database import Tx
 
 PATIENCE = timedelta(days=7)
-"""How long after its date a later bar is waited for."""
+"""How long to wait for a bar that ends after the date."""
 SLACK = 1.1
 
 
 @dataclass(frozen=True, slots=True)
 class BarAnswer:
-    """Whether it came true, since when, and a stretch (from/to) of which bars do not tell; or why there is none."""
+    """The answer of the bars: whether it came true, and since when. `gap` is a time span (from/to) without bars, in
+    which it might have come true. If there is no answer, `came` is None and `why_not` says why."""
 
     came: bool | None
     at: str
@@ -46,15 +47,16 @@ class BarQuestion:
     now: str
 
     def answer(self) -> BarAnswer | None:
-        """What the bars tell; None as long as they may tell more."""
+        """The answer of the bars; None while later bars may still decide it."""
         if self.rule.test.startswith("reaches"):
             for bar in self._seen:
                 if self._touches(bar):
                     return BarAnswer(True, prices.bar_end(bar))
-        last = None
-        if not (self.now < self.due_at):
-            last = prices.latest_close(self.tx.conn, self.symbol, self.due_at)
-        if self.now < self.due_at or not (self._goes_on or self._is_last(last) or self.now >= self._patience_ends):
+        if self.now < self.due_at:
+            return None
+        last = prices.latest_close(self.tx.conn, self.symbol, self.due_at)
+        has_all_bars = self._goes_on or self._is_last(last) or self.now >= self._patience_ends
+        if not has_all_bars:
             return None
         if last is None:
             return self._cannot_tell(f"there are no bars of {self.symbol} before its date")
@@ -96,7 +98,7 @@ class BarQuestion:
         return latest is not None and latest[0] > self.due_at
 
     def _is_last(self, last: tuple[str, float, str] | None) -> bool:
-        """Whether no further bar of its kind ends by the date."""
+        """Whether no further bar of the last one's timeframe can end by the date."""
         return last is not None and _between(last[0], self.due_at) < _length(last[2])
 
     @property
@@ -106,11 +108,11 @@ class BarQuestion:
     # Pauses
 
     def _longest_age(self, timeframe: str) -> timedelta:
-        """How long ago the last bar can have ended while the market pauses as usual."""
+        """How long ago the last bar may have ended if the market only pauses as usual."""
         return self._longest_hole(timeframe) + _length(timeframe)
 
     def _longest_hole(self, timeframe: str) -> timedelta:
-        """How long there can be no bars while the market pauses as usual."""
+        """How long there may be no bars if the market only pauses as usual."""
         known = self._pauses.get(timeframe)
         if known is None:
             known = prices.usual_pause(self.tx.conn, self.symbol, timeframe, self.due_at, self.now)
@@ -122,7 +124,8 @@ class BarQuestion:
         return {}
 
     def _first_gap(self, timeframe: str) -> str | None:
-        """The first stretch of which the bars do not tell that the level was not reached."""
+        """The first time span in which the level may have been reached without a bar that shows it; None if there is
+        none."""
         told, before = self.begins, timeframe
         for bar, is_whole in self._stretch():
             begin, end = max(bar.time, self.begins), min(prices.bar_end(bar), self.due_at)
@@ -141,7 +144,7 @@ class BarQuestion:
         return _between(begin, end) > max(self._longest_hole(one) for one in timeframes)
 
     def _stretch(self) -> Iterator[tuple[Bar, bool]]:
-        """The bars from the record to the date, and whether they lie wholly within."""
+        """The bars from the record to the date, each with whether it is completely inside of that time."""
         first = prices.bar_across(self.tx.conn, self.symbol, self.begins, self.now)
         last = prices.bar_across(self.tx.conn, self.symbol, self.due_at, self.now)
         if first is not None:

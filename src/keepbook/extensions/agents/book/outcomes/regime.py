@@ -1,4 +1,4 @@
-"""What the market was like before a decision: it went up, it went down, or nowhere."""
+"""The market before a decision: a trend up, a trend down, or none."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -8,11 +8,12 @@ from keepbook.storage.database import Tx
 
 REGIME_BARS = 20
 TRENDING = 0.35
-"""From this share on, of the way the price went that led somewhere, the time before a decision was a trend."""
+"""It is a trend if the price moved at least this share of the sum of its absolute moves."""
 
 
 def regime(closes: Sequence[float]) -> str:
-    """`trend_up`, `trend_down` or `chop`, by how much of the way went somewhere; `unknown` with too few closes."""
+    """`trend_up`, `trend_down` or `chop`: the net move compared with the sum of absolute moves; `unknown` with too few
+    closes."""
     if len(closes) < REGIME_BARS:
         return "unknown"
     way = sum(abs(after - before) for before, after in pairwise(closes))
@@ -25,13 +26,14 @@ def regime(closes: Sequence[float]) -> str:
 
 
 def regime_before(tx: Tx, symbol: str, now: str) -> str:
-    """By the daily bars before the decision, else by the coarsest of which there are enough."""
+    """The regime by the daily bars before a decision; if there are too few, by the coarsest timeframe with enough."""
     there = prices.timeframes(tx.conn, symbol)
     for timeframe in sorted(there, key=lambda name: (name != "1d", -prices.seconds(name))):
         latest = prices.recent(tx.conn, symbol, now, timeframe=timeframe, limit=REGIME_BARS)
         if latest and prices.is_stale(prices.bar_end(latest[-1]), timeframe, now):
             continue
         closes = [bar.close for bar in latest]
-        if (found := regime(closes)) != "unknown":
+        found = regime(closes)
+        if found != "unknown":
             return found
     return "unknown"

@@ -1,9 +1,9 @@
-"""What was forecast elsewhere: brought in as JSON lines with its own dates, and a record of its own.
+"""Forecasts that were made elsewhere: brought in as JSON lines with their own dates.
 
-Nobody here saw these forecasts before their end, so they are in no score but that of what was brought in. A line is a
-card with `made_at`; `outcome` and `resolved_at` may come with it or with a later file. A line is known by its `key`,
-else by all it says but its outcome: the same file again changes nothing. A wrong line is told and costs no good one.
-A load is taken back as a whole.
+The book has not seen these forecasts before their end, so they count only in a score of their own. A line is a card
+with `made_at`; `outcome` and `resolved_at` may come with it or in a later file. A line is identified by its `key`, else
+by everything in it but its outcome, so the same file again changes nothing. A wrong line is reported, and the others
+are taken. A load is taken back as a whole.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ from keepbook.extensions.agents.tables import brought_forecasts as rows
 from keepbook.storage.database import Tx
 
 FORECASTS = "forecasts"
-"""What such a load brings, in the list of loads."""
+"""The kind of such a load in the list of loads."""
 OWN_FIELDS = ("made_at", "outcome", "resolved_at", "key", "model", "prompt_version", "link")
 ANSWER_FIELDS = ("outcome", "came_to", "closed_at")
 MOST_LINES = 100_000
@@ -110,7 +110,8 @@ def bring_in_forecasts(
             raise Invalid(f"at most {MOST_LINES:,} forecasts come in at once; split the file", field="file")
         try:
             row = reader.read(line)
-            if (same := read.get(row["key"])) is not None:
+            same = read.get(row["key"])
+            if same is not None:
                 _refuse_other(same, row)
                 unchanged += 1
             else:

@@ -1,8 +1,8 @@
-"""Two agents side by side, on the questions that both forecast.
+"""Compares two agents on the questions that both have forecast.
 
-Paired are forecasts of one question, due on the same day, that were made within a day of each other; each forecast at
-most once, the nearest first. What counts is the difference of their scores, so that easy questions help neither. Its
-interval takes the pairs that were resolved on one day together.
+Two forecasts are a pair if they are of the same question, due within a day of each other, and made within a day of each
+other; each is in one pair at most, the nearest first. The difference of the two scores counts, so that easy questions
+help neither agent. Its interval treats pairs that were resolved on the same day as one unit.
 """
 
 from collections.abc import Mapping, Sequence

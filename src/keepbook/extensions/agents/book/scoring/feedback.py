@@ -1,4 +1,4 @@
-"""What a record says back to whoever made it: your 80 means 63."""
+"""Lines that tell a forecaster how its earlier percentages turned out: your 80 means 63."""
 
 from typing import TYPE_CHECKING
 
@@ -6,7 +6,7 @@ if TYPE_CHECKING:
     from keepbook.extensions.agents.book.calibration import Calibration
 
 FEEDBACK_FROM = 30
-"""So many resolved in a band of ten, and what was stated there is told what it has meant."""
+"""A band of ten gets a line if so many of its forecasts are resolved."""
 
 
 def feedback_lines(found: "Calibration") -> list[str]:

@@ -1,8 +1,8 @@
-"""The forms a forecast may have, and how each is answered and scored: yes or no, several classes, a number.
+"""The forms of a forecast (yes or no, several classes, a number), and how each is answered and scored.
 
-Whatever its form, a forecast holds one thing to be so with one probability, and that is what calibration looks at: a
-yes, the likeliest class, or that the number falls into the widest central interval (else: that it is at most the
-highest quantile). The scores use all that was stated.
+In every form a forecast has one claim with one probability, and calibration uses these: a yes, the likeliest class, or
+that the number is inside the widest central interval (without one: that it is at most the highest quantile). The scores
+use everything that was stated.
 """
 
 import math
@@ -18,11 +18,11 @@ from keepbook.extensions.agents.book.scoring import proper_scores
 YES_NO, CLASSES, NUMBER = "yes_no", "classes", "number"
 FORMS = (YES_NO, CLASSES, NUMBER)
 MAIN_SCORE = {YES_NO: "brier", CLASSES: "brier", NUMBER: "pinball"}
-"""By which score two forecasts of one question are compared."""
+"""The score by which two forecasts of one question are compared."""
 
 
 class StatedForecast(NamedTuple):
-    """What is held to be so (`claim`; None is a yes), and how likely."""
+    """The claim of a forecast (None for a yes), and its probability."""
 
     probability: float | None
     claim: str | None
@@ -73,7 +73,7 @@ def form_of(told: Forecast) -> str:
 
 
 def stated_forecast(told: Forecast, slots: Mapping[str, Any]) -> StatedForecast:
-    """What the slots of a card hold to be so."""
+    """The claim of a card, and its probability."""
     if told.classes is not None:
         shares: Mapping[str, float] = slots[told.classes]
         likeliest = max(shares, key=lambda name: shares[name])
@@ -122,10 +122,7 @@ def score_forecast(
         )
     if told.quantiles is not None and came_to is not None:
         return _score_number(levels_of(slots[told.quantiles]), float(came_to))
-    if came:
-        given_to_it = probability
-    else:
-        given_to_it = 1 - probability
+    given_to_it = probability if came else 1 - probability
     return ForecastScores(proper_scores.brier(probability, came), proper_scores.log_score(given_to_it))
 
 

@@ -1,7 +1,7 @@
-"""What one currency costs in another: by bars of the pair, either way round, and never by a guess.
+"""Rates between currencies, from bars of the pair in either order; never a guess.
 
-A rate says by which bars it was found and when these were over, so that whoever is shown a converted figure can be
-told. Amounts in different currencies are not added up; where there is no rate, one sentence says so.
+A rate names the bars it was found by and when they ended, so that a page can show this with a converted figure. Amounts
+in different currencies are never added up; if there is no rate, a sentence says so.
 """
 
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from keepbook.errors import Conflict
 from keepbook.extensions.trading.book.market import bars
 
 PEGGED = frozenset(("USD", "USDT", "USDC", "BUSD", "FDUSD", "TUSD", "DAI"))
-"""Dollars by other names: a fee in one is counted as one of the others where no bars say better."""
+"""Names of dollars, which count as equal if there are no bars between them."""
 OLDEST = timedelta(days=7)
-"""A close from before that is no price of this day."""
+"""An older close does not count as a rate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How many of one currency there are for one of another: by the bars of `symbol`, which were over at `at`."""
+    """How much of one currency there is for one of another: by a bar of `symbol` that ended at `at`."""
 
     value: float
     symbol: str
@@ -29,12 +29,13 @@ class Rate:
 
 
 def same_money(one: str, other: str) -> bool:
-    """Whether amounts in these two may stand in one deployment."""
+    """Whether two currencies are the same money, so that amounts in both may be in one deployment."""
     return one == other or {one, other} <= PEGGED
 
 
 def find_rate(conn: Connection, currency: str, into: str, at: str, known_at: str | None = None) -> Rate | None:
-    """The rate at an instant: by the newest close of the pair, either way round, that is not older than a week."""
+    """The rate at an instant: by the newest close of the pair, in either order, that is not older than a week; None if
+    there is none."""
     found: list[Rate] = []
     soonest = stamp(parse_stamp(at) - OLDEST)
     for symbol, way in ((f"{currency}/{into}", 1), (f"{into}/{currency}", -1)):
@@ -49,8 +50,8 @@ def find_rate(conn: Connection, currency: str, into: str, at: str, known_at: str
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """How amounts of one currency were counted in another: by the closes of `symbol`, the first and the last of which
-    were over at these instants."""
+    """How amounts of one currency were converted into another: by closes of `symbol`; `first` and `last` are the times
+    of the first and the last of them."""
 
     currency: str
     into: str
@@ -60,7 +61,7 @@ class Conversion:
 
 
 class Converter:
-    """Converts into one currency, and notes by which bars."""
+    """Finds rates into one currency, and notes which bars were used."""
 
     def __init__(self, conn: Connection, into: str, known_at: str) -> None:
         self.into = into
@@ -77,7 +78,7 @@ class Converter:
         return found.value
 
     def rate(self, currency: str, at: str) -> float:
-        """The rate at an instant; where there is none, nothing is converted."""
+        """The rate at an instant; raises `Conflict` if there is none."""
         found = self.rate_if_any(currency, at)
         if found is None:
             raise Conflict(

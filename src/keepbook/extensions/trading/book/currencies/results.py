@@ -1,8 +1,8 @@
-"""The results of deployments, which may count in several currencies.
+"""The results of deployments, which may have different currencies.
 
-Of one currency they are measured together. Of several each has figures of its own, and only counts are added up; where
-a currency is asked for, the others are converted day by day, at the last close before the last exit of the day. What
-has no rate is refused in a sentence.
+Deployments in one currency are measured together. If there are several currencies, each has figures of its own, and
+only counts are added up. If a currency is asked for, the others are converted into it day by day, at the last close
+before the last exit of the day; if there is no rate, the call is refused with a sentence.
 """
 
 import heapq
@@ -33,7 +33,8 @@ from keepbook.storage.database import Tx
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What results are asked for: of which deployments, as known when, and counted in which currency."""
+    """A question for results: of which deployments, as known when, and in which currency. `is_one` says that a single
+    deployment was named."""
 
     deployments: Sequence[Deployment]
     known_at: str
@@ -45,7 +46,7 @@ class Asked:
 
 
 def results_of(tx: Tx, asked: Asked, since: str | None, zone: ZoneInfo) -> Performance:
-    """The figures of these deployments; of several currencies for each, or converted into the one asked for."""
+    """The figures of these deployments: for each currency, or converted into the one that is asked for."""
     by_currency = _by_currency(tx, asked)
     if asked.currency is None and len(by_currency) > 1:
         each = {name: _measured(tx, asked, {name: some}, name, since, zone) for name, some in by_currency.items()}
@@ -80,7 +81,7 @@ def equity_of(tx: Tx, asked: Asked) -> list[EquityPoint]:
 
 
 def refuse_mixed(currencies: Iterable[str]) -> str | None:
-    """The one currency there is."""
+    """The currency, if there is only one; None if there is none. Raises `Conflict` if there are several."""
     names = list(currencies)
     if len(names) > 1:
         raise Conflict(
@@ -100,7 +101,7 @@ def _pieces(
     tx: Tx, asked: Asked, groups: Mapping[str, Sequence[Deployment]], converter: rates.Converter, since: str | None,
     cuts: Collection[str],
 ) -> Iterator[DayPiece]:  # fmt: skip
-    """The days of every currency, in the order of their exits, each at the rate of its last one."""
+    """The days of all currencies in the order of exits, each converted at the rate of its last exit."""
     streams = []
     for currency, some in groups.items():
         found = days.pieces(tx, [one.id for one in some], asked.known_at, since, cuts)
@@ -113,7 +114,7 @@ def _pieces(
 
 
 def _by_currency(tx: Tx, asked: Asked) -> dict[str, list[Deployment]]:
-    """The deployments by currency. Of several those count that had begun by then."""
+    """The deployments by currency. Unless a single one was named, those that had not begun by then are left out."""
     found: dict[str, list[Deployment]] = {}
     for one in asked.deployments:
         begun = stamp(one.started_at or one.created_at) <= asked.known_at
@@ -123,7 +124,7 @@ def _by_currency(tx: Tx, asked: Asked) -> dict[str, list[Deployment]]:
 
 
 def _traded(tx: Tx, asked: Asked) -> dict[str, list[Deployment]]:
-    """The same without currencies in which nothing was closed."""
+    """The deployments by currency, without currencies in which no trade was closed."""
     groups = _by_currency(tx, asked)
     return {
         name: some
@@ -135,13 +136,14 @@ def _traded(tx: Tx, asked: Asked) -> dict[str, list[Deployment]]:
 def _capital(
     tx: Tx, asked: Asked, groups: Mapping[str, Sequence[Deployment]], converter: rates.Converter
 ) -> float | None:
-    """What results are measured by. Where one that traded has no capital, there is no sum to hold them against."""
+    """The sum of capital, converted; None if a deployment that traded has no capital, or there is no rate."""
     total = 0.0
     for currency, some in groups.items():
         for one in some:
             if one.capital is None and (asked.is_one or _has_trades(tx, one.id, asked.known_at)):
                 return None
-            if (rate := converter.rate_if_any(currency, asked.known_at)) is None:
+            rate = converter.rate_if_any(currency, asked.known_at)
+            if rate is None:
                 return None
             total += (one.capital or 0.0) * rate
     if total > 0:

@@ -1,7 +1,7 @@
-"""Fees in the currency of the price, whatever coin they were paid in; and what one coin cost in another.
+"""Converts fees into the currency of the price, and finds the rate between two coins.
 
-A rate comes from the bars of the book, else from the fills of that pair in the file; which and of when is told. A fee
-without a price is in no figure, and named.
+A rate comes from the bars of the book, else from the fills of that pair in the file; a note says which, and of when. A
+fee for which there is no rate is in no figure, and is reported.
 """
 
 from bisect import bisect_right
@@ -18,7 +18,7 @@ from keepbook.storage.database import Tx
 
 
 def convert_fees(tx: Tx, work: FileImport, part: FilePart) -> None:
-    """Fees in the currency of the price; what cannot be converted is counted by its coin."""
+    """Convert the fees of a part into the currency of the price. Fees that cannot be converted are added up by coin."""
     part.fills = [_with_fees_in_quote(tx, work, one) for one in part.fills]
     part.trips = [_with_fee_paid(tx, work, one) for one in part.trips]
 
@@ -32,7 +32,7 @@ def _with_fees_in_quote(tx: Tx, work: FileImport, one: Fill) -> Fill:
 
 
 def _with_fee_paid(tx: Tx, work: FileImport, trip: Trip) -> Trip:
-    """The same for a whole trade, at the price of its exit."""
+    """A whole trade with its fee converted, at the time and price of its exit."""
     if trip.key not in work.reader.paid:
         return trip
     paid, coin, told = work.reader.paid[trip.key]
@@ -44,12 +44,13 @@ def _with_fee_paid(tx: Tx, work: FileImport, trip: Trip) -> Trip:
 def _in_quote(
     tx: Tx, work: FileImport, symbol: str, quote: str, price: float, at: str, paid: Decimal, coin: str
 ) -> float:  # fmt: skip
-    """A fee in the currency of the price."""
+    """A fee in the currency of the price; 0, and noted in `unconverted`, if there is no rate."""
     if coin in ("", quote):
         return float(paid)
     if coin == values.split_symbol(symbol)[0]:
         return float(paid) * price
-    if (rate := rate_at(tx, work, coin, quote, at)) is not None:
+    rate = rate_at(tx, work, coin, quote, at)
+    if rate is not None:
         tell_rate(work, coin, quote, float(paid), rate)
         return float(paid) * rate.value
     work.unconverted[coin] = work.unconverted.get(coin, 0.0) + float(paid)
@@ -65,9 +66,10 @@ def tell_rate(
 
 
 def rate_at(tx: Tx, work: FileImport, coin: str, quote: str, at: str) -> rates.Rate | None:
-    """What a coin cost then: by the bars of either way round, else by the last fill of that pair in this file; neither
-    is older than a week."""
-    if (found := rates.find_rate(tx.conn, coin, quote, at)) is not None:
+    """The rate of a coin at an instant: from the bars of the pair, in either order of the two coins, else from the last
+    fill of the pair in this file. Neither may be older than a week. None if there is none."""
+    found = rates.find_rate(tx.conn, coin, quote, at)
+    if found is not None:
         return replace(found, symbol=f"the bars of {found.symbol}")
     if rates.same_money(coin, quote):
         return rates.Rate(1.0, "one for one", at)

@@ -1,7 +1,7 @@
-"""A file to import: its kind, how its cells are read, and what each of its rows is.
+"""A file to import: chooses its format, decides how its cells are read, and reads every row.
 
-The format is given, or recognised by its columns, or made of a mapping; if none fits, the person is asked. Every row is
-then read once, and fills get their key and are put in the order of time.
+The format is given, recognised by the columns, or made from a mapping; if none fits, the person is asked. Every row is
+read once. Fills get their key and are put in the order of time.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,7 +33,8 @@ HEAD_BYTES = 20_000
 
 @dataclass(slots=True)
 class FileImport:
-    """A file that is being imported."""
+    """A file that is being imported. `unchanged`, `paired` and `added` hold the numbers of rows, `refused` also the
+    reason; a row may be in several, see `counts`."""
 
     format: FileFormat
     table: FileTable
@@ -47,15 +48,15 @@ class FileImport:
     added: set[int] = field(default_factory=set)
     unconverted: dict[str, float] = field(default_factory=dict)
     converted: dict[tuple[str, str, str, str], tuple[float, str, str]] = field(default_factory=dict)
-    """What was counted in another currency: fees or trades, the coin, the currency and what gave the rate; how much,
-    and the first and last such rate."""
+    """Amounts that were counted in another currency. Key: `fees` or `trades`, the coin, the currency, and the source of
+    the rate. Value: how much, and the times of the first and last rate."""
     quotes: dict[str, str] = field(default_factory=dict)
-    """For symbols that do not name their currency: that of their first fee."""
+    """The currency of each symbol that does not name one: that of its first fee."""
     notes: list[str] = field(default_factory=list)
     held_before: dict[str, float] = field(default_factory=dict)
-    """By symbol, how much was sold that no file shows being bought."""
+    """By symbol, the quantity that was sold although no file shows that it was bought."""
     given_away: dict[tuple[str, str], float] = field(default_factory=dict)
-    """How much left the lots of a symbol without a price, and for what."""
+    """By symbol and reason, the quantity that left the lots without a price."""
     prices_seen: dict[str, list[tuple[str, float]]] = field(default_factory=dict)
     """The prices that the file itself shows, by symbol and in the order of time."""
 
@@ -64,7 +65,7 @@ class FileImport:
             self.refused.setdefault(row, reason)
 
     def counts(self) -> tuple[int, int, int]:
-        """How many rows were added, paired and unchanged: each row in one of them, and in none if it was refused."""
+        """How many rows were added, paired and unchanged. Each row counts once, and not at all if it was refused."""
         wrong = self.refused.keys()
         paired = self.paired - wrong
         added = self.added - paired - wrong
@@ -77,7 +78,7 @@ class FileImport:
 def has_own_columns(source: Any) -> bool:
     """Whether a file has the columns of our own trades, which the plain loader reads as a stream."""
     if isinstance(source, bytes):
-        source = source[:HEAD_BYTES]  # half a letter at its end does not matter
+        source = source[:HEAD_BYTES]  # a character that is cut in half does not matter here
     if isinstance(source, str | Path):
         text = _head(Path(source))
     else:
@@ -90,7 +91,7 @@ def has_own_columns(source: Any) -> bool:
 
 
 def is_database(path: Path) -> bool:
-    """Whether a file is one of SQLite: freqtrade's."""
+    """Whether a file is a SQLite database, as freqtrade's are."""
     return _raw(path).startswith(SQLITE)
 
 
@@ -113,7 +114,7 @@ def prepare_import(
     found: FileTable, now: datetime, *, format: str | None, columns: Mapping[str, str] | None, zone: str,
     symbol: str | None, multipliers: Mapping[str, float], dates: str | None = None,
 ) -> FileImport:  # fmt: skip
-    """The table and how to read it; raises `Invalid`, which asks for a mapping, if no format fits."""
+    """An import that is ready to be read. Raises `Invalid`, which asks for a mapping, if no format fits."""
     chosen = _choose_format(found.columns, format, columns)
     found = chosen.pick(found)
     kept = [name for name in found.columns if not _is_time(name)]
@@ -130,14 +131,18 @@ def _choose_format(names: Sequence[str], format: str | None, columns: Mapping[st
         return plain_table.format_of_mapping(columns)
     if format is None:
         known = recognise_format(names)
-        if known is None and (near := nearest_format(names)) is not None:
+        if known is not None:
+            return known
+        near = nearest_format(names)
+        if near is not None:
             raise Invalid(
                 f"this looks like a file of {near.title}, and has no column {_in_words(near.missing(names))}, which "
                 "counts: export it with that, or say which column is which", field="file",
             )  # fmt: skip
-        return known or plain_table.format_of_mapping({})
+        return plain_table.format_of_mapping({})
     chosen = format_named(format)
-    if chosen.name != "plain" and (missing := chosen.missing(names)):
+    missing = chosen.missing(names)
+    if chosen.name != "plain" and missing:
         raise Invalid(
             f"this is no file of {chosen.title}: it has no column {_in_words(missing)}; its columns are "
             f"{_columns_in_words(names)}", field="format",
@@ -173,7 +178,7 @@ class FilePreview:
 
 
 def preview_file(source: Any, columns: Mapping[str, str] | None = None) -> FilePreview:
-    """The choices when a file is imported; `columns` maps ours to theirs as far as they are known."""
+    """A preview, for the person to check the columns. `columns` maps our names to the file's, as far as known."""
     found = read_trade_file(source, None, columns, USUAL_LIMITS)
     known = None
     if not columns:
@@ -211,18 +216,19 @@ def _looks_like_time(cell: str) -> bool:
 
 
 def take_in(work: FileImport) -> None:
-    """Read every row. Fills get a key and are put in the order of time."""
+    """Read every row. Fills get a key (the file's id, else a digest of their figures and a number) and are put in the
+    order of time."""
     reads: list[ReadRow] = list(work.format.read(work.table, work.reader))
     _refuse_contradictions(work.reader.contradictions)
     for rows, one in reads:
         if isinstance(one, Invalid):
-            if one.field == "dates":  # one answer for the whole file, and half of it would be paired wrongly
+            if one.field == "dates":  # the order of day and month is unknown for the whole file: no row can be trusted
                 raise one
             work.refuse(rows, one.message)
     kept = [(rows, one) for rows, one in reads if isinstance(one, Fill)]
     found = [each for rows, one in kept for each in _executions(_in_rows(one, rows))]
     if len(found) > 1 and found[0].time > found[-1].time:
-        found.reverse()  # the newest first: what stands together at one instant came in the other order
+        found.reverse()  # the file has the newest first, so fills of one instant are in reverse order too
     found.sort(key=lambda one: one.time)
     seen: dict[str, int] = {}
     by_id: dict[str, str] = {}
@@ -246,7 +252,7 @@ def take_in(work: FileImport) -> None:
 
 
 def _take_trips(work: FileImport, reads: Iterable[ReadRow], seen: dict[str, int]) -> None:
-    """The same of whole trades."""
+    """Take in the rows that are whole trades, with a key each."""
     for rows, trip in ((rows, one) for rows, one in reads if isinstance(one, Trip)):
         seen[trip.key] = nth = seen.get(trip.key, 0) + 1
         if nth > 1 and trip.key.startswith("id-"):
@@ -265,7 +271,7 @@ def _take_trips(work: FileImport, reads: Iterable[ReadRow], seen: dict[str, int]
 
 
 def _refuse_contradictions(found: Sequence[tuple[int, str]]) -> None:
-    """Before anything is written the figures of a file have to agree with each other."""
+    """Raise if figures of the file contradict each other."""
     if found:
         row, words = min(found)
         more = ""
@@ -282,7 +288,8 @@ def _in_rows(one: Fill, rows: tuple[int, ...]) -> Fill:
 
 
 def _executions(one: Fill) -> tuple[Fill, ...]:
-    """A fill itself; of an assignment the end of the option and the trade in the stock."""
+    """The fills that a row stands for: one, or for an assignment two, the end of the option and the trade of the
+    stock."""
     if one.side in (ASSIGNED, EXERCISED):
         return settle_option(one)
     return (one,)
@@ -293,7 +300,7 @@ def _digest(*figures: Any) -> str:
 
 
 def ignored_columns(work: FileImport) -> tuple[str, ...]:
-    """Columns with figures that nothing was read from."""
+    """The columns that have figures and were not read."""
     prefixes = ("price", "profit", "net p", "cum", "run-up", "drawdown") if work.format.name == "tradingview" else ()
     used = work.format.uses
     return tuple(

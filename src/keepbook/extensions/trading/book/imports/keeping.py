@@ -1,7 +1,7 @@
-"""From the rows of a file to what is stored of them: known ones left out, paired, kept.
+"""The steps from the rows of a file to stored fills and trades: leave out known rows, pair, store.
 
-Each step takes one part of the file, which goes into one deployment (`places`). A fill older than what is paired
-already would have changed that, and is refused.
+Each step takes the part of the file that goes into one deployment (`places`). A fill that is older than fills which are
+paired already is refused, because it would have changed their pairing.
 """
 
 from collections import Counter
@@ -47,12 +47,12 @@ _UNASSIGNED = {EXPIRY: "nothing open that could expire", FUNDING: "funding with 
 _NOT_OPENED = "it closes what was not opened here: load the file in which that stands first"
 
 
-# What is there already
+# What the book has already
 
 
 def leave_out_known(tx: Tx, work: FileImport, part: FilePart, mode: str) -> None:
-    """Leave out what an earlier file brought: by its key, or as the same file under another format. What looks like a
-    correction is offered, or taken as `mode` says."""
+    """Leave out what the book has already, found by its key, or as the same file in another format. What looks like a
+    correction of a stored trade is refused or taken, as `mode` says."""
     if _is_there_otherwise(tx, work, part):
         return
     known = _known_keys(tx, part.place, [one.key for one in part.fills], fill_rows)
@@ -78,7 +78,8 @@ def leave_out_known(tx: Tx, work: FileImport, part: FilePart, mode: str) -> None
 
 
 def _known_by_another_id(tx: Tx, part: FilePart, known: Collection[str]) -> set[str]:
-    """Fills that are there under an id of another kind: the n-th with the same figures for the n-th."""
+    """The keys of fills that are stored under an id of another kind. Of several fills with the same figures, as many
+    count as known as are stored."""
     mine = [one for one in part.fills if one.id_kind and one.key not in known]
     if part.place is None or not mine:
         return set()
@@ -103,7 +104,8 @@ def _known_by_another_id(tx: Tx, part: FilePart, known: Collection[str]) -> set[
 
 
 def _offer_corrections(tx: Tx, work: FileImport, part: FilePart, restated: set[str], mode: str) -> None:
-    """Of whole trades without an id: those that begin like one that is there and differ from it."""
+    """Find trades without an id that begin like a stored one: the same trades are unchanged; others are corrections,
+    which are refused or taken, as `mode` says."""
     rows = {one.key: (tx.owner, *to_trade(one, part.home)) for one in part.trips if not one.key.startswith("id-")}
     if not rows:
         return
@@ -124,7 +126,8 @@ def _offer_corrections(tx: Tx, work: FileImport, part: FilePart, restated: set[s
 
 
 def _offer_other_fills(tx: Tx, work: FileImport, part: FilePart) -> None:
-    """The same of fills. They are paired, so that one is corrected with the whole file that brought it."""
+    """Refuse fills that look like a correction of a stored fill. One cannot be corrected alone, because it is paired:
+    the whole file that brought it must be loaded anew."""
     mine = {(one.symbol, one.side, one.time) for one in part.fills if not one.key.startswith("id-")}
     if not mine:
         return
@@ -140,7 +143,8 @@ def _offer_other_fills(tx: Tx, work: FileImport, part: FilePart) -> None:
         if row.key not in told and not row.key.startswith("id-")
     }
     for one in part.fills:
-        if (load := there.get((one.symbol, one.side, one.time))) is not None and not one.key.startswith("id-"):
+        load = there.get((one.symbol, one.side, one.time))
+        if load is not None and not one.key.startswith("id-"):
             work.refuse(
                 one.rows,
                 f"looks like a correction of a fill of load {load} at the same instant; undo load {load} and load this "
@@ -150,12 +154,13 @@ def _offer_other_fills(tx: Tx, work: FileImport, part: FilePart) -> None:
 
 
 def drop_refused(work: FileImport, part: FilePart) -> None:
-    """Without the fills of rows that were refused: of a conversion both sides go."""
+    """Leave out the fills of rows that were refused; a row may have several fills."""
     part.fills = [one for one in part.fills if not set(one.rows) & work.refused.keys()]
 
 
 def _is_there_otherwise(tx: Tx, work: FileImport, part: FilePart) -> bool:
-    """Whether all of it came in before, as a file of another format, wherever to: then it adds nothing."""
+    """Whether the book has all of it already, from a file of another format, in any deployment. Then it is left
+    out."""
     traded = [one for one in part.fills if one.side in ("buy", "sell")]
     if not traded and not part.trips:
         return False
@@ -185,8 +190,9 @@ def _trip_figures(one: Any) -> tuple[Any, ...]:
 
 
 def _figures_there(tx: Tx, rows: Any, work: FileImport, part: FilePart) -> Iterator[Counter[Any]]:
-    """By deployment, what is there of the file's stretch of time and may be of this file: not of another account, nor
-    under other ids of the same format, nor what goes by its keys, or stays where the person says another place."""
+    """For each deployment the figures of what is stored for the file's time, if it may be from the same file in another
+    format. Left out are deployments of another account, those that a file of this format came into under other ids,
+    and the part's own, where `_known_keys` compares by key."""
     if rows is fill_rows:
         keys, times = {one.key for one in part.fills}, [one.time for one in part.fills]
         column, figures = rows.c.time, _figures
@@ -215,6 +221,7 @@ def _figures_there(tx: Tx, rows: Any, work: FileImport, part: FilePart) -> Itera
 
 
 def refuse_older(tx: Tx, work: FileImport, part: FilePart) -> None:
+    """Refuse fills that are older than what is paired already for their symbol."""
     if part.place is None:
         return
     query = select(fill_rows.c.symbol, func.max(fill_rows.c.time)).where(
@@ -230,12 +237,13 @@ def refuse_older(tx: Tx, work: FileImport, part: FilePart) -> None:
 
 
 def _is_late(one: Fill, last: Mapping[str, str]) -> bool:
-    """A fill of a position with a number of its own is paired with nothing else: it is never late."""
+    """Whether a fill is older than what is paired already. A fill that names its position never is, because it is
+    paired within that position alone."""
     return one.time < last.get(one.symbol, "") and not position_of(one.key)
 
 
 def pair_part(tx: Tx, work: FileImport, part: FilePart) -> None:
-    """Pair the fills of each symbol with what was open, splits taken in at their time."""
+    """Pair the fills of each symbol with the open lots; known splits are applied at their time."""
     symbols = {one.symbol for one in part.fills}
     lots, splits = open_lots(tx, part.place, symbols), known_splits(tx, part.place, symbols)
     by_symbol: dict[str, list[Fill]] = {}
@@ -253,7 +261,8 @@ def pair_part(tx: Tx, work: FileImport, part: FilePart) -> None:
         unassigned = {one.key for one in found.unassigned}
         if found.held_before:
             work.held_before[symbol] = work.held_before.get(symbol, 0.0) + float(found.held_before)
-        if rest := sum(left for key, left in found.closed_without_lot.items() if key not in unassigned):
+        rest = sum((left for key, left in found.closed_without_lot.items() if key not in unassigned), Decimal(0))
+        if rest:
             work.notes.append(f"of what was closed of {symbol}, {rest.normalize():f} was not opened here: in no figure")
         for one in mine:
             if one.key not in unassigned:
@@ -266,7 +275,7 @@ def pair_part(tx: Tx, work: FileImport, part: FilePart) -> None:
 
 
 def _in_time(one: Fill) -> tuple[str, bool]:
-    """By time; a split comes before what was traded at its own instant."""
+    """A sort key: by time, and at the same instant splits first."""
     return one.time, one.side != SPLIT
 
 
@@ -279,13 +288,9 @@ def fills_to_store(tx: Tx, part: FilePart, place: str, load: int) -> list[dict[s
     for one in part.fills:
         lot = left.get(one.key)
         if lot is None:
-            remaining = Decimal(0)
+            remaining, fee = Decimal(0), one.fee
         else:
-            remaining = in_units_then(lot)
-        if lot is None:
-            fee = one.fee
-        else:
-            fee = lot.fee
+            remaining, fee = in_units_then(lot), lot.fee
         rows.append(
             {
                 "owner": tx.owner, "deployment_id": place, "key": one.key, "symbol": one.symbol, "side": one.side,
@@ -298,13 +303,14 @@ def fills_to_store(tx: Tx, part: FilePart, place: str, load: int) -> list[dict[s
 
 
 def store_fills(tx: Tx, rows: Sequence[dict[str, Any]]) -> Iterable[int]:
-    """Insert them, some at a time; yields how many are about to be."""
+    """Insert fills in portions; before each portion it yields how many are inserted, for the progress."""
     for start in range(0, len(rows), KEPT_AT_ONCE):
         yield start
         tx.conn.execute(insert(fill_rows), rows[start : start + KEPT_AT_ONCE])
 
 
 def store_trades(tx: Tx, part: FilePart, place: str) -> Iterable[int]:
+    """Store the trades of a part in portions, like `store_fills`; those that they correct become former."""
     now = stamp(tx.clock())
     for key in part.replaced:
         here = [column == value for column, value in zip(list(trade_rows.c)[: former.KEY], key, strict=True)]
@@ -316,7 +322,8 @@ def store_trades(tx: Tx, part: FilePart, place: str) -> Iterable[int]:
 
 
 def use_up_lots(tx: Tx, part: FilePart, place: str) -> OpenPositions:
-    """Of earlier fills what is left after this file; answers what was left before it. Positions follow."""
+    """Store what this file leaves open of earlier fills, and the positions. Returns what was open before, so that the
+    load can be taken back."""
     before: dict[str, tuple[str, float]] = {}
     fresh = {one.key for one in part.fills}
     for symbol, found in part.results.items():
@@ -371,7 +378,7 @@ def _trades_with(tx: Tx, place: str, keys: Collection[str]) -> list[Any]:
 
 
 def _open_keys(tx: Tx, place: str, symbol: str) -> dict[str, tuple[str, float]]:
-    """Of what is open what is left, and the fee that belongs to it."""
+    """By the key of each open fill: the quantity that is left, and its fee."""
     query = select(fill_rows.c.key, fill_rows.c.remaining, fill_rows.c.fee).where(
         fill_rows.c.owner == tx.owner, fill_rows.c.deployment_id == place, fill_rows.c.symbol == symbol,
         fill_rows.c.remaining != "0",

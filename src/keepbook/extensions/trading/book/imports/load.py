@@ -57,7 +57,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedTrades:
-    """What a file brought, or would. `rows` is the sum of added, paired, unchanged and wrong.
+    """The result of an import, or of its dry run. `rows` is the sum of added, paired, unchanged and wrong.
 
     `trades` counts round trips, `open` what is left open in the symbols of the file. `profits` are net of fees, by
     currency; `profit` is the one of them, and None where there are several, which are not added up. `deployments` are
@@ -146,7 +146,7 @@ def import_trades(
 
 
 def read_before(book: OpenBook, source: Any, format: str | None, columns: Mapping[str, str] | None) -> FileTable:
-    """Read a file before the book is opened for writing: `import_trades` takes what comes of it."""
+    """Read a file before the book is opened for writing; `import_trades` takes the result as its source."""
     if isinstance(source, FileTable):
         return source
     if columns:
@@ -158,7 +158,7 @@ def read_before(book: OpenBook, source: Any, format: str | None, columns: Mappin
 
 
 def _silent(_: int) -> None:
-    """Nobody wants to hear how far it is."""
+    """A progress that is not shown."""
 
 
 def _keep(
@@ -193,7 +193,7 @@ def _keep(
 
 
 def count_rows(work: FileImport) -> dict[str, Any]:
-    """What became of the rows, as the page of the load tells it."""
+    """How many rows were added, paired and so on, as the load stores it for its page."""
     added, paired, unchanged = work.counts()
     return {
         "file": "", "added": added, "paired": paired, "wrong": len(work.refused), "unchanged": unchanged,
@@ -208,7 +208,7 @@ def _to_imported(work: FileImport, parts: Sequence[FilePart], dry_run: bool, loa
     refused = sorted(work.refused.items())
     added, paired, unchanged = work.counts()
     notes = [*work.notes, *work.reader.notes, *_conversions(work)]
-    if not (work.reader.zone != "UTC" or not work.fills):
+    if work.fills and work.reader.zone == "UTC":
         notes += ["times that name no zone are read as UTC"]
     if not lines:
         notes += ["the file has a header and no rows"]
@@ -239,7 +239,7 @@ def _to_imported(work: FileImport, parts: Sequence[FilePart], dry_run: bool, loa
 
 
 def _conversions(work: FileImport) -> list[str]:
-    """How fees and trades in other coins were counted: by which rates, and of when."""
+    """Notes that say by which rates fees and trades in other coins were counted, and of which days."""
     return [
         f"{what} of {paid:.8g} {coin} were counted in {quote} by {source}, {first[:10]} to {last[:10]}"
         for (what, coin, quote, source), (paid, first, last) in sorted(work.converted.items())
@@ -255,13 +255,13 @@ def _profits(parts: Sequence[FilePart]) -> dict[str, float]:
 
 
 def _alone(work: FileImport, trips: Sequence[Trip]) -> list[float | None]:
-    """The file's own profit of each trade, where what closed it closed nothing else."""
+    """The file's own profit of each trade; None if it states none, or if it is for several trades together."""
     stated, closes = _stated_profits(work), Counter(trip.exit_key for trip in trips)
     return [stated.get(_closed_by(work, one)) if closes[one.exit_key] == 1 else None for one in trips]
 
 
 def _stated_profits(work: FileImport) -> Mapping[str, float | None]:
-    """The file's own profits, by what closed the trade."""
+    """The file's own profits, by the key of the fill that closed the trade."""
     return {one.key: one.profit for one in work.fills if one.profit is not None} | {
         f"{key}-out": profit for key, profit in work.reader.profits.items()
     }
@@ -274,7 +274,7 @@ def _closed_by(work: FileImport, trip: Trip) -> str:
 
 
 def _compare_profits(work: FileImport, trips: Sequence[Trip]) -> list[Difference]:
-    """Of each symbol the file's own profit and ours, over the closings for which the file has one."""
+    """The file's own profit of each symbol and ours, over the fills for which the file states one."""
     net = work.format.name in NET
     stated = _stated_profits(work)
     file: dict[str, float] = {}

@@ -1,8 +1,8 @@
-"""What brokers' files left open: lots, in the units of today, and the positions that they are.
+"""The open lots that brokers' files have left, the splits that change them, and the positions that they make up.
 
-A fill is stored as it was told, what remains of it in the units of its own day; splits since are applied when it is
-read. The positions of a symbol are its lots, those of one instant taken together. They change with each load at the
-time of the fill that changed them, and back when it is taken back.
+A fill is stored as the file has it, and what remains of it in the units of that day; later splits are applied when it
+is read. The lots of a symbol that were bought at one instant make one position. A load changes positions at the time of
+the fill that changed them; when it is taken back, they change back.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -26,19 +26,21 @@ from keepbook.storage.database import Tx
 MOST_FOR_ONE = 10_000
 _RATIO = regex(r"(\d{1,9}(?:\.\d{1,9})?)(?:\s*(?:[:/]|-?for-?)\s*(\d{1,9}(?:\.\d{1,9})?))?")
 SAME_SPLIT = timedelta(days=5)
-"""Files and people date a split by its announcement, its evening or its morning."""
+"""Two splits of a symbol this close are the same: some date it by its announcement, others by the day before or
+after."""
 
 
 # Rules
 
 
 def is_same_split(one: Fill, other: Fill) -> bool:
+    """Whether two fills tell the same split."""
     apart = parse_stamp(one.time) - parse_stamp(other.time)
     return one.symbol == other.symbol and one.quantity == other.quantity and abs(apart) <= SAME_SPLIT
 
 
 def lots_to_positions(place: str, found: PairedFills) -> list[Position]:
-    """The open lots of a symbol as positions; their quantity counts the contract's size."""
+    """The open lots of a symbol as positions; their quantity is multiplied by the contract's size."""
     grouped: dict[tuple[str, str], list[Fill]] = {}
     for lot in found.open:
         grouped.setdefault((lot.time, lot.side), []).append(lot)
@@ -56,16 +58,13 @@ def lots_to_positions(place: str, found: PairedFills) -> list[Position]:
 
 
 def parse_ratio(told: object) -> Decimal:
-    """How many there are for one: `4`, `4:1`, `1 for 10`, `3/2`."""
+    """How many there are for one, from `4`, `4:1`, `1 for 10` or `3/2`."""
+    ratio = Decimal(0)
     found = _RATIO.fullmatch(str(told).strip().lower())
     if found:
-        parts = [Decimal(part) for part in found.groups("1")]
-    else:
-        parts = [Decimal(0), Decimal(1)]
-    if parts[1]:
-        ratio = parts[0] / parts[1]
-    else:
-        ratio = Decimal(0)
+        new, old = (Decimal(part) for part in found.groups("1"))
+        if old:
+            ratio = new / old
     if not 0 < ratio <= MOST_FOR_ONE or ratio == 1 or ratio * MOST_FOR_ONE < 1:
         raise Invalid(
             f"a split is how many there are for one, like 4, 4:1 or 1:10, not {str(told)[:40]!r}", field="ratio"
@@ -77,7 +76,8 @@ def parse_ratio(told: object) -> Decimal:
 
 
 def say_split(tx: Tx, origin: Origin, symbol: str, ratio: object, on: str) -> int:
-    """Record a split of the person's word, for every deployment; answers the load by which it is taken back."""
+    """Record a split that the person tells, for every deployment. Returns the number of the load, by which it can be
+    taken back."""
     split = Fill(on, _spelled(tx, symbol), SPLIT, parse_ratio(ratio), 0.0)
     said = tx.conn.execute(
         select(split_rows).where(split_rows.c.owner == tx.owner, split_rows.c.symbol == split.symbol)
@@ -87,7 +87,8 @@ def say_split(tx: Tx, origin: Origin, symbol: str, ratio: object, on: str) -> in
             raise Conflict(f"a split of {split.symbol} on {row.time[:10]} is known already", code="split_known")
     here = (fill_rows.c.owner == tx.owner, fill_rows.c.symbol == split.symbol)
     later = select(func.max(fill_rows.c.load)).where(*here, fill_rows.c.time >= on, fill_rows.c.side != SPLIT)
-    if (load := tx.conn.execute(later).scalar()) is not None:
+    load = tx.conn.execute(later).scalar()
+    if load is not None:
         raise Conflict(
             f"{split.symbol} was traded after that, and is paired without the split: undo load {load}, say the split, "
             "and load the file again", code="touched", by=load,
@@ -117,7 +118,7 @@ def _spelled(tx: Tx, symbol: str) -> str:
 
 
 def keep_open_positions(tx: Tx, place: str, symbol: str, found: PairedFills) -> None:
-    """Make the positions of a symbol what its lots are."""
+    """Store the open lots of a symbol as its positions."""
     positions = lots_to_positions(place, found)
     gone = stamp(tx.clock())
     ended = max([*found.changed.values()], default=gone)
@@ -126,7 +127,7 @@ def keep_open_positions(tx: Tx, place: str, symbol: str, found: PairedFills) -> 
 
 
 def refresh_open_positions(tx: Tx, place: str, symbols: Collection[str]) -> None:
-    """The same from what is stored, after something was taken back or split."""
+    """Store the positions of these symbols anew from their stored lots, after a load was taken back or a split told."""
     lots, splits = open_lots(tx, place, symbols), known_splits(tx, place, symbols)
     for symbol in symbols:
         found = pair_fills(lots.get(symbol, []), splits.get(symbol, []))
@@ -137,7 +138,7 @@ def refresh_open_positions(tx: Tx, place: str, symbols: Collection[str]) -> None
 
 
 def open_lots(tx: Tx, place: str | None, symbols: Collection[str] | None) -> dict[str, list[Fill]]:
-    """What earlier files left open of these symbols, or of all, the oldest first, each as it was bought."""
+    """The open lots of these symbols, or of all, the oldest first, in the units in which they were bought."""
     lots: dict[str, list[Fill]] = {}
     if place is None:
         return lots
@@ -156,7 +157,7 @@ def open_lots(tx: Tx, place: str | None, symbols: Collection[str] | None) -> dic
 
 
 def known_splits(tx: Tx, place: str | None, symbols: Collection[str]) -> Mapping[str, Sequence[Fill]]:
-    """The splits of these symbols, of the person's word and of files, each once and in the order of time."""
+    """The splits of these symbols, from the person and from files, each once and in the order of time."""
     said = select(split_rows).where(split_rows.c.owner == tx.owner)
     found = [
         Fill(row.time, row.symbol, SPLIT, Decimal(row.ratio), 0.0, f"split-{row.time}")

@@ -1,8 +1,8 @@
-"""Where the rows of a broker's file go: a deployment for each account and currency in it.
+"""Chooses the deployments for a broker's file: one for each account and currency in it.
 
-Amounts in different currencies are never added up, so they do not share a deployment. One that is missing is made, and
-named after the account and the currency. Where the person names a deployment, everything goes there that counts in its
-currency; the rest is refused in words.
+Amounts in different currencies are never added up, so they do not share a deployment. A deployment that is missing is
+made, and named after the account and the currency. If the person names a deployment, all rows in its currency go there,
+and the others are refused with the reason.
 """
 
 from collections.abc import Callable, Iterable
@@ -30,16 +30,17 @@ from keepbook.storage.bulk_rows import RowValues
 from keepbook.storage.database import Tx
 
 BROKERS = ("Imported trades", "From brokers' files.")
-"""The skill of deployments that a broker's file brings along, and what it says of itself."""
+"""The name and description of the skill for deployments that are made for a broker's file."""
 MADE_BY_LOADS = (BROKERS[1], "A strategy of freqtrade.")
+"""The descriptions of skills that loads have made."""
 MakeDeployment = Callable[[Tx, str, str, str], str]
-"""Makes a deployment under a name, for an account and a currency; answers its id."""
+"""Makes a deployment with this name, account and currency, and returns its id."""
 
 
 @dataclass(slots=True)
 class FilePart:
-    """What of a file goes into one deployment. `place` is its id; None in a dry run for one that would be made. It may
-    be `chosen` by the person, or follow from the file."""
+    """The part of a file that goes into one deployment. `place` is the id of the deployment; None if it is still to be
+    made. `chosen` says that the person has named it."""
 
     name: str
     currency: str
@@ -50,11 +51,11 @@ class FilePart:
     trips: list[Trip] = field(default_factory=list)
     results: dict[str, PairedFills] = field(default_factory=dict)
     replaced: list[RowValues] = field(default_factory=list)
-    """The keys of trades that are there and that trades of the file correct."""
+    """The keys of stored trades that the file corrects."""
 
     @property
     def home(self) -> str:
-        """Where it is stored; only asked for once that is known."""
+        """The id of the deployment; raises if it is still to be made."""
         if self.place is None:
             raise ValueError(f"{self.name} is made first")
         return self.place
@@ -68,7 +69,7 @@ class FilePart:
 
 
 def learn_quotes(work: FileImport) -> None:
-    """Of symbols that name no currency: that of the first fee of theirs which was paid in money."""
+    """Note a currency for each symbol that names none: that of its first fee that was paid in money."""
     for fill in work.fills:
         for _, coin in fill.fees:
             if coin in MONEY and not _told_currency(fill):
@@ -84,13 +85,13 @@ def _told_currency(one: Fill | Trip) -> str:
 
 
 def currency_of(work: FileImport, one: Fill | Trip) -> str:
-    """The currency that a price counts in: as the file says, else that of the symbol, else that of its first fee in
-    money."""
+    """The currency of a price: as the file says, else that of the symbol, else that of the symbol's first fee in money;
+    "" if none is known."""
     return _told_currency(one) or work.quotes.get(one.symbol, "")
 
 
 def name_of_deployment(title: str, account: str, currency: str, *, whose: str = "") -> str:
-    """After the account and the currency; where the file names no account, after what kind of file it is."""
+    """The name of a deployment: the account, or if the file names none its kind, and the currency."""
     if account:
         whose = f"{title.partition(',')[0]} {account}"
     else:
@@ -105,7 +106,7 @@ def name_of_deployment(title: str, account: str, currency: str, *, whose: str = 
 
 
 def parts_of_file(tx: Tx, work: FileImport, ref: str | None) -> list[FilePart]:
-    """The file by deployments: the one that is named, else one for each account and currency."""
+    """The parts of the file: one for the named deployment, else one for each account and currency."""
     learn_quotes(work)
     if ref is not None:
         return _named_part(tx, work, ref)
@@ -119,7 +120,7 @@ def parts_of_file(tx: Tx, work: FileImport, ref: str | None) -> list[FilePart]:
 
 
 def make_places(tx: Tx, parts: Iterable[FilePart], make: MakeDeployment | None) -> list[str]:
-    """Make the deployments that are missing; answers their ids."""
+    """Make the deployments that are missing. Returns their ids."""
     made = []
     for part in parts:
         if part.place is None and make is not None:
@@ -129,8 +130,8 @@ def make_places(tx: Tx, parts: Iterable[FilePart], make: MakeDeployment | None) 
 
 
 def remove_empty_deployment(tx: Tx, id: str, now: str) -> None:
-    """Take away a deployment that nothing has come into, or nothing of which is left; its skill too, if it was made by
-    loads and has no other. Asked as of an earlier instant, both are there."""
+    """Remove a deployment that has no trades, fills or open positions; and its skill, if loads have made that and it
+    has no other deployment. As of an earlier instant both are still there."""
     mine = (deployment_rows.c.owner == tx.owner, deployment_rows.c.id == id)
     skill_id = tx.conn.execute(select(deployment_rows.c.skill_id).where(*mine)).scalar()
     if skill_id is None or any(_has_rows(tx, rows, id) for rows in (trade_rows, fill_rows)) or _holds(tx, id):
@@ -149,8 +150,8 @@ def remove_empty_deployment(tx: Tx, id: str, now: str) -> None:
 def make_for_load(
     tx: Tx, origin: Origin, now: str, name: str, skill: tuple[str, str], **given: Any
 ) -> str:  # fmt: skip
-    """A deployment for a file that names none, of a skill with this name and description. One that a taken back load
-    left behind is there again."""
+    """The id of a deployment for a file, of a skill with this name and description. If a deployment of this name was
+    removed when a load was taken back, it is restored; else it is made."""
     gone = skills.named_row(skills.all_deployments(tx), None, name[: skills.NAME_LIMIT])
     if gone is not None and gone.removed_at is not None:
         mine = (deployment_rows.c.owner == tx.owner, deployment_rows.c.id == gone.id)

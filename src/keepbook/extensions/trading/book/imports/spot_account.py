@@ -1,14 +1,14 @@
-"""Follows the coins of a spot account from pair to pair: what it pays with, it has sold.
+"""Follows the coins of a spot account from pair to pair: a coin that is paid with counts as sold.
 
-A file tells trades by pair. Who bought bitcoin for euros, and with it ether, holds no bitcoin any more, though nothing
-was sold in BTC/EUR. So in an account that trades for money a trade of one coin for another becomes two: the coin is
-sold at what it was worth then, and what came in was bought for as much. A sale for one money of what was bought for
-another is counted in that. The worth comes from the bars of the book or the fills of the file, and is told. Where there
-is no such price the lots are closed without a figure, and named; nothing stays open that is gone. What goes as a fee in
-a coin of its own leaves its lots too.
+A file lists trades by pair. After buying bitcoin for euros and ether for that bitcoin, a person holds no bitcoin,
+although no row sells BTC/EUR. So in an account that trades for money, a trade of one coin for another becomes two: a
+sale of the first coin at its worth at that time, and a purchase of the second for the same amount. What was bought for
+one currency and sold for another is counted in the first. The worth comes from the bars of the book or the fills of the
+file, and a note says which. If there is no such price, the lots are closed without a figure and reported, so that
+nothing stays open that is gone. A fee that is paid in a coin of its own leaves the lots of that coin too.
 
-The trade is stored as it was told beside what became of it, so that the same file is known again. An account that knows
-coins alone trades in them, as its pairs say.
+The original fill is stored beside the fills made from it, so that the same file is recognised later. In an account
+without money, pairs are taken as they are.
 """
 
 from collections import Counter
@@ -33,14 +33,15 @@ from keepbook.storage.database import Tx
 from keepbook.storage.tables.upkeep import loads as load_rows
 
 _DUST = Decimal("1e-9")
-"""A share so small comes of rounding."""
+"""A share up to this is a rounding error."""
 _FINEST = Decimal("1e-12")
 Figures = tuple[str, str, str, float]
+"""Symbol, side, time and price of a fill."""
 
 
 @dataclass(slots=True)
 class Holdings:
-    """How much is open of each coin, by what it was bought with."""
+    """How much is open of each coin, by the currency it was bought with."""
 
     lots: dict[str, dict[str, Decimal]] = field(default_factory=dict)
 
@@ -50,8 +51,8 @@ class Holdings:
         mine[quote] = mine.get(quote, Decimal(0)) + quantity
 
     def take(self, coin: str, quantity: Decimal, first: str = "") -> list[tuple[str, Decimal]]:
-        """Take so much away, as far as it is there: of the lots bought with `first`, then of those bought with money
-        (dollars for dollars), then with coins."""
+        """Take a quantity of a coin, as far as there is enough. Returns how much was taken, by the currency it was
+        bought with: first `first`, then the same money under another name (USD and USDT), other money, and coins."""
         mine, found = self.lots.get(coin, {}), []
         left = quantity
         others = [name for name in mine if name != first]
@@ -71,8 +72,8 @@ class Holdings:
 
 @dataclass(slots=True)
 class StoredFills:
-    """What is in the account's deployments already: the currency of the place by key, and by what a fill of another
-    format says."""
+    """The stored fills of the account: the currency of their deployment, by key, and for fills from a file of another
+    format by their figures. `left` counts those not yet matched."""
 
     by_key: dict[str, str]
     by_figures: dict[Figures, str]
@@ -97,7 +98,7 @@ def _figures(one: Fill) -> Figures:
 
 
 def _crosses(fills: Iterable[Fill], places: Sequence[Deployment]) -> bool:
-    """Whether coins can go from pair to pair at all; in most files every pair stands for itself."""
+    """Whether coins can move from one pair to another; in most files they cannot, and nothing is to be done."""
     pairs = {values.split_symbol(one.symbol) for one in fills if one.spot}
     kept = [one for one in fills if one.spot]
     fees = {coin for one in kept for _, coin in one.fees}
@@ -106,27 +107,26 @@ def _crosses(fills: Iterable[Fill], places: Sequence[Deployment]) -> bool:
 
 
 def _paid(one: Fill) -> Decimal:
-    """How much of the quote changed hands."""
+    """The amount of the quote currency that was paid or received."""
     base = values.split_symbol(one.symbol)[0]
     in_base = sum((fee for fee, coin in one.fees if coin == base and one.side == "buy"), Decimal(0))
     return ((one.quantity + in_base) * Decimal(repr(one.price))).quantize(_FINEST)
 
 
 def _share(one: Fill, share: Decimal, **changed: object) -> Fill:
-    """A part of a fill, with its part of the fees."""
-    fees = tuple((fee * share, coin) for fee, coin in one.fees)
-    if share == 1:
-        quantity = one.quantity
-    else:
-        quantity = one.quantity * share
+    """A part of a fill, with its part of the fees; `changed` are fields that are set to other values."""
     if share == 1 and not changed:
         return one
+    fees = tuple((fee * share, coin) for fee, coin in one.fees)
+    quantity = one.quantity
+    if share != 1:
+        quantity *= share
     told: dict[str, object] = {"quantity": quantity, "fees": fees, "fee": one.fee * float(share), "profit": None}
     return replace(one, **{**told, **changed})  # type: ignore[arg-type]
 
 
 def _main_money(fills: Iterable[Fill], places: Sequence[Deployment], ref: str | None) -> str:
-    """What an account mostly trades for; empty if it knows coins alone."""
+    """The currency that an account mostly trades for; "" if it has coins alone."""
     if ref is not None:
         return next((one.currency for one in places if one.currency in MONEY), "")
     quotes = Counter(values.split_symbol(one.symbol)[1] for one in fills if one.spot)
@@ -149,7 +149,7 @@ def _sold(one: Fill, coin: str, money: str, quantity: Decimal, price: float, why
 
 
 def _received(one: Fill, share: Decimal, coin: str, money: str, price: float) -> Fill:
-    """What a sale brought, as bought for money; the fee is on it."""
+    """The coin that a sale brought, as a purchase for money, with the sale's fees."""
     paid = sum((fee for fee, name in one.fees if name == coin), Decimal(0)) * share
     return _share(
         one, share, symbol=f"{coin}/{money}", side="buy", quantity=(_paid(one) * share - paid).quantize(_FINEST),
@@ -162,7 +162,7 @@ def _received(one: Fill, share: Decimal, coin: str, money: str, price: float) ->
 
 @dataclass(slots=True)
 class SpotAccount:
-    """One account while its trades are followed. `money` is what it mostly trades for; empty if it has coins alone."""
+    """One account while its trades are followed. `money` is the currency that it mostly trades for; "" if none."""
 
     tx: Tx
     work: FileImport
@@ -171,7 +171,7 @@ class SpotAccount:
     held: Holdings = field(default_factory=Holdings)
 
     def follow(self, one: Fill) -> list[Fill]:
-        """A trade as it is, or as it was told and as what became of it."""
+        """The fills to store for a fill: itself; or, if coins move, itself as `told_only` and those made from it."""
         if not one.spot or one.side not in ("buy", "sell"):
             return [one]
         currency = self.stored.place_of(one)
@@ -215,7 +215,8 @@ class SpotAccount:
         return made
 
     def _exchanged(self, one: Fill, share: Decimal, paid: Decimal, money: str) -> list[Fill]:
-        """A purchase paid with a coin: that is sold, and what came in bought for as much. Empty without a price."""
+        """A purchase that was paid with a coin, as a sale of that coin and a purchase for money. Empty if the worth of
+        the coin is not known."""
         base, quote = values.split_symbol(one.symbol)
         worth = self._worth(one, quote, money, float(paid))
         if worth is None:
@@ -250,8 +251,8 @@ class SpotAccount:
         return made
 
     def _sold_for(self, one: Fill, share: Decimal, quantity: Decimal, money: str) -> list[Fill]:
-        """A sale for what its lots were not bought with, counted in that; a coin that it brought was bought for as
-        much. Empty without a price."""
+        """A sale for another currency than its lots were bought with, counted in the latter. If it brought a coin, that
+        is a purchase for the same amount. Empty if the worth is not known."""
         base, quote = values.split_symbol(one.symbol)
         worth = self._worth(one, quote, money, float(_paid(one) * share))
         if worth is None:
@@ -271,7 +272,7 @@ class SpotAccount:
         self.work.held_before[symbol] = self.work.held_before.get(symbol, 0.0) + float(quantity)
 
     def _worth(self, one: Fill, coin: str, money: str, amount: float) -> float | None:
-        """What the coin of the price was worth in money: by itself, else by what it was given for."""
+        """What a coin was worth in money: by its own rate, else by that of the coin it was traded for."""
         base = values.split_symbol(one.symbol)[0]
         for name, size in ((coin, 1.0), (base, one.price)):
             found = rate_at(self.tx, self.work, name, money, one.time)
@@ -281,7 +282,8 @@ class SpotAccount:
         return None
 
     def _fees_paid(self, one: Fill) -> list[Fill]:
-        """What left the lots of a coin as a fee; what was taken out of a purchase never came in."""
+        """Fills that take fees out of the lots of a coin. A fee that was deducted from the trade itself is none: that
+        part of it never came in."""
         base, quote = values.split_symbol(one.symbol)
         away = []
         for fee, coin in one.fees:
@@ -298,7 +300,7 @@ class SpotAccount:
 
 
 def follow_coins(tx: Tx, work: FileImport, ref: str | None) -> None:
-    """Put in the place of each trade that moves coins between pairs what it was."""
+    """Replace each fill that moves coins between pairs by the fills that `SpotAccount.follow` makes of it."""
     places = _places(tx, work, ref)
     if not _crosses(work.fills, places):
         return
@@ -314,7 +316,7 @@ def follow_coins(tx: Tx, work: FileImport, ref: str | None) -> None:
 
 
 def _places(tx: Tx, work: FileImport, ref: str | None) -> list[Deployment]:
-    """The deployments that the account has in this book: the one that is named, else one for each currency."""
+    """The account's deployments in this book: the named one, else those with the account's name in any currency."""
     if ref is not None:
         found = skills.deployment_called(tx, ref)
         if found is None:

@@ -1,9 +1,9 @@
 """Reads any table into rows by column name: commas, semicolons or tabs, a preamble, JSON, XML, HTML reports.
 
-Nothing is dropped: a line that is no row of the table comes with what is wrong with it. The header is the first line
-that a known format recognises, else the first with the most cells; where it comes again, with other names perhaps, the
-rows below are read by those. A second column of the same name is called `Price (2)`. Totals, notes and what else stands
-around the table are `beside` it. A file that is no text is refused by its kind.
+Nothing is dropped: a line that is no proper row comes with the reason. The header is the first line that a known format
+recognises, else the first of those with the most cells. If another header comes later, its names count for the rows
+below it. A second column of the same name is called `Price (2)`. Totals, notes and other lines around the table are in
+`beside`. A file that is not text is refused, with what it is.
 """
 
 import csv
@@ -21,11 +21,12 @@ from keepbook.errors import Invalid
 from keepbook.patterns import regex
 
 STATEMENT_ROWS = ("Trades", "Corporate Actions", "Transfers", "TRNT", "CORP", "OPTT", "TRFR")
-"""Of a statement of Interactive Brokers the tables whose rows change what is held: by name, or by a Flex code."""
+"""The tables of an Interactive Brokers statement whose rows change holdings: by name, or by a Flex code."""
 MOST_COLUMNS = 100
 PREAMBLE = 30
-"""So many lines may stand before the header."""
+"""The header is searched for in this many lines."""
 LARGEST = 512 * 2**20
+"""Bytes that a file may have."""
 KINDS = (
     (b"PK\x03\x04", "a workbook of Excel or an archive: save the sheet as CSV, or unpack it, and take that"),
     (b"\xd0\xcf\x11\xe0", "a workbook of an old Excel: save the sheet as CSV, and take that"),
@@ -34,13 +35,13 @@ KINDS = (
     (b"PAR1", "a Parquet file: those are read with the columns of Keepbook's own trades, by their path"),
     (b"SQLite format 3", "a database: freqtrade's is loaded with keepbook trading import freqtrade"),
 )
-"""Files that are no text, by how they begin."""
+"""The first bytes of files that are not text, and what such a file is."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """A row of a file: where it stands, and its cells by lower-case column name. `wrong`: it is none. `section` is the
-    title of the table it stands in, where a file has several."""
+    """A row of a file: its number, and its cells by lower-case column name. `wrong` says why it is no proper row.
+    `section` is the title of its table, if the file has several."""
 
     row: int
     cells: Mapping[str, Any]
@@ -50,7 +51,7 @@ class FileRow:
 
 @dataclass(frozen=True, slots=True)
 class FileTable:
-    """The columns as the file writes them, its rows, and what stands beside them: cells by their place, from "1"."""
+    """The columns as the file writes them, its rows, and the lines beside the table, whose cells are named from "1"."""
 
     columns: tuple[str, ...]
     lines: tuple[FileRow, ...]
@@ -59,7 +60,7 @@ class FileTable:
 
 
 def decode_file(source: Any) -> str:
-    """The text of a file, of bytes or of lines, in whatever encoding its first bytes show."""
+    """The text of a path, of bytes or of lines; the encoding is found from the bytes."""
     if isinstance(source, bytes):
         return _decode(source)
     if isinstance(source, str | Path):
@@ -107,7 +108,7 @@ def read_table(text: str, known: Callable[[Sequence[str]], bool]) -> FileTable:
 def _read_separated(text: str, known: Callable[[Sequence[str]], bool]) -> FileTable:
     try:
         return _cut(text, known)
-    except csv.Error as error:  # a quote that is never closed swallows all that follows
+    except csv.Error as error:  # such as a cell that is too long, because a quote is never closed
         raise Invalid(f"this table cannot be read: {error}; is a quote left open?", field="file") from None
 
 
@@ -153,20 +154,20 @@ def _cut(text: str, known: Callable[[Sequence[str]], bool]) -> FileTable:
 
 
 def _is_title(cells: Sequence[str], following: Sequence[tuple[int, Sequence[str]]], columns: Sequence[str]) -> bool:
-    """Of a report copied as text: words alone in a line, and below them no row of the table above."""
-    if following:
-        below = following[0][1]
-    else:
-        below = []
-    return _is_words(cells) and (len(below) != len(columns) or not any(map(_DIGIT.search, below)))
+    """Whether a line of a copied report is the title of another table: it has words in its first cell alone, and the
+    next line is no row of the table above."""
+    below: Sequence[str] = following[0][1] if following else []
+    is_row_below = len(below) == len(columns) and any(map(_DIGIT.search, below))
+    return _is_words(cells) and not is_row_below
 
 
 def _is_words(cells: Sequence[str]) -> bool:
+    """Whether only the first cell has a text."""
     return bool(cells) and bool(cells[0].strip()) and not any(cell.strip() for cell in cells[1:])
 
 
 def _is_header_again(cells: Sequence[str], columns: Sequence[str]) -> bool:
-    """Some programs write the header anew for each page or each table of a file."""
+    """Whether a line is a header: some programs write one for each page or each table of a file."""
     first = ""
     if cells:
         first = cells[0].strip().lower()
@@ -183,7 +184,7 @@ def _row_of_cells(number: int, cells: Sequence[str], names: Sequence[str]) -> Fi
 
 
 def beside_row(number: int, cells: Sequence[str], section: str = "") -> FileRow:
-    """A line that is no row of the table: a title, a total, a note."""
+    """A line beside the table, such as a title, a total or a note."""
     return FileRow(number, {str(nth): cell.strip() for nth, cell in enumerate(cells, 1)}, section=section)
 
 
@@ -192,13 +193,14 @@ _DAY, _CLOCK = regex(r"\d{4}-\d{2}-\d{2}"), regex(r"\d{1,2}:\d{2}(?::\d{2})?")
 
 
 def is_statement(text: str) -> bool:
-    """Whether each line says which table it is of, and whether it is its header or a row of it."""
+    """Whether a text is a statement: each line begins with the table it belongs to, and whether it is a header or a
+    row."""
     return _STATEMENT.match(text) is not None
 
 
 def read_statement(text: str) -> FileTable:
-    """All tables of a statement: the rows of trades and of what else changes holdings, and the others beside. One that
-    has none of these is a table under names of its own: the longest that it has."""
+    """All tables of a statement: those in STATEMENT_ROWS are the table, all other lines are beside it. If it has none
+    of these, its longest table is taken."""
     columns: dict[str, list[str]] = {}
     counted: dict[str, None] = {}
     lines: list[FileRow] = []
@@ -233,7 +235,8 @@ def read_statement(text: str) -> FileTable:
 
 
 def _join_times(cells: list[str]) -> list[str]:
-    """A spreadsheet that saved it again may have taken the quotes from `"2026-01-05, 10:00:00"`."""
+    """Join a day and a time in two cells. A spreadsheet that saved the file may have removed the quotes around
+    `"2026-01-05, 10:00:00"`."""
     for nth, (day, clock) in enumerate(pairwise(cells)):
         if _DAY.fullmatch(day) and _CLOCK.fullmatch(clock):
             return [*cells[:nth], f"{day}, {clock}", *cells[nth + 2 :]]
@@ -241,7 +244,7 @@ def _join_times(cells: list[str]) -> list[str]:
 
 
 def unique_names(cells: Iterable[str]) -> list[str]:
-    """Column names, each once."""
+    """The column names, with a number behind those that were used before."""
     names: list[str] = []
     for cell in cells:
         nth = sum(name.lower() == cell.lower() or name.lower().startswith(f"{cell.lower()} (") for name in names)
@@ -253,8 +256,8 @@ def unique_names(cells: Iterable[str]) -> list[str]:
 
 
 class _Rows(HTMLParser):
-    """The rows of all tables of a page, as a person sees them. A cell over several columns is followed by empty
-    ones."""
+    """Collects the visible rows of all tables of a page. A cell that spans several columns is followed by empty
+    ones. `titles` has the rows that are a single cell."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -294,8 +297,8 @@ class _Rows(HTMLParser):
 
 
 def _html(text: str, known: Callable[[Sequence[str]], bool]) -> FileTable:
-    """The tables that a format recognises: MetaTrader's report has several, each under its title. A row begins with
-    its time and its number; what does not is a total, or words."""
+    """The rows of all tables that a format recognises; MetaTrader's report has several, each under its title. A proper
+    row has a time and a number in its first two cells; other lines are totals or words."""
     page = _Rows()
     page.feed(text)
     all_columns: dict[str, None] = {}
@@ -312,7 +315,7 @@ def _html(text: str, known: Callable[[Sequence[str]], bool]) -> FileTable:
             all_columns |= dict.fromkeys(columns)
         elif columns and len(row) > 1 and row[0] and row[1]:
             one = FileRow(nth + 1, {}, f"it has {len(row)} cells, and the header {len(columns)}", title)
-            if len(row) >= len(columns) and not any(row[len(columns) :]):  # the last one may be wider than its head
+            if len(row) >= len(columns) and not any(row[len(columns) :]):  # the last cell may span more columns
                 cells = {name.lower(): cell for name, cell in zip(columns, row, strict=False)}
                 one = FileRow(nth + 1, cells, None, title)
             lines.append(one)
@@ -327,7 +330,7 @@ def _html(text: str, known: Callable[[Sequence[str]], bool]) -> FileTable:
 
 
 def _heads_in_words(rows: Sequence[Sequence[str]]) -> str:
-    """The longest line of words that stands above figures: most likely the columns of what is meant."""
+    """Words for the longest line without digits above one with digits: most likely the header that was meant."""
     heads = [
         row for row, below in pairwise(rows) if not any(map(_DIGIT.search, row)) and any(map(_DIGIT.search, below))
     ]
@@ -369,7 +372,7 @@ _DECLARES = regex(r"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 
 
 def _xml(text: str) -> FileTable:
-    """The elements of a statement that change what is held, by their attributes, each kind a section of its own."""
+    """The elements of a statement that change holdings, as rows of their attributes; the tag is the section."""
     if _DECLARES.search(text):
         raise Invalid("an XML file with entities of its own is not read", field="file")
     try:

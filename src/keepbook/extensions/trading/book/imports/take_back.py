@@ -1,9 +1,10 @@
-"""Loads of trades: recorded with what they brought, and taken back whole.
+"""Takes back loads of trades as a whole.
 
-A load adds trades and fills, corrects trades, and uses up what earlier fills left open. When it is taken back, its
-trades are former from then on (as of an earlier instant they are still there), what it corrected stands as before, its
-fills are stored in its own row, and what it used up is open again: the same file may be loaded anew. Only the newest
-load of a deployment can go: later ones stand on it. One trade alone is taken back by a load of its own.
+A load adds trades and fills, corrects trades, and closes lots that earlier fills left open. When it is taken back, its
+trades become former (as of an earlier instant they are still there), corrected trades are as before, its fills are
+moved into the row of the load, and the lots it closed are open again; so the same file can be loaded anew. Only the
+newest load of a deployment can be taken back, because later ones build on it. A single trade is taken back as a load of
+its own.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,13 +37,17 @@ AT_ONCE = 5000
 LATEST = "9999"
 
 OpenPositions = Mapping[str, tuple[str, float]]
-"""Of earlier fills, by their keys, what was left and the fee that belonged to it."""
+"""By the key of each earlier fill: the quantity that was left, and its fee."""
 
 
 @dataclass(slots=True)
 class LoadTrace:
-    """What a load has brought so far, where it takes several transactions: its deployments, with the positions that
-    were open in each before, those that it made, and its batches."""
+    """What a load in several transactions has done so far.
+
+    positions: the deployments it has touched, with the positions that were open in each before
+    made: the deployments that it has made
+    older: for each deployment, whether it had trades before
+    """
 
     positions: dict[str, list[Position]] = field(default_factory=dict)
     made: list[str] = field(default_factory=list)
@@ -51,7 +56,7 @@ class LoadTrace:
     older: dict[str, bool] = field(default_factory=dict)
 
     def enter(self, tx: Tx, place: str) -> None:
-        """Note a deployment before anything of it changes."""
+        """Note a deployment and its open positions, before anything in it is changed."""
         if place not in self.positions:
             self.positions[place] = open_positions(tx, [place], LATEST)
 
@@ -69,7 +74,7 @@ class LoadTrace:
         self.batches |= {int(nth) for what, nth in tx.batches if what == "trades" and (what, nth) not in known}
 
     def record(self, tx: Tx, origin: Origin, title: str, told: Mapping[str, Any]) -> int | None:
-        """Record it where it brought anything; answers its number."""
+        """Record the load, if it has changed anything. Returns its number, else None."""
         changed = [place for place, was in self.positions.items() if was != open_positions(tx, [place], LATEST)]
         if not self.batches and not changed and not self.made:
             return None

@@ -1,8 +1,8 @@
-"""Parses cells of other programs' files: numbers of any country, times of any clock, symbols of any exchange.
+"""Parses cells of other programs' files: numbers, times and symbols in any of their forms.
 
-A number is read by what the whole file shows of its decimal mark, never cell by cell: `1.000` is a thousand beside
-`1.000,5` and one beside `2.5`. So is the order of day and month. A time in digits is seconds, milli-, micro- or
-nanoseconds by its range. What could mean two things is refused with a question.
+The decimal mark is found from the whole file, not from each cell: `1.000` is a thousand in a file with `1.000,5`, and
+one in a file with `2.5`. So is the order of day and month. A time in digits is in seconds, milli-, micro- or
+nanoseconds, as its range shows. A cell that could mean two things is refused with a question.
 """
 
 import math
@@ -35,7 +35,7 @@ _NAMED_MONTH = regex(r"(\d{1,2})[\s-]*([A-Z]{3})[A-Z]*[\s-]*(\d{4}|\d{2})\b(.*)"
 _MONTH_FIRST = regex(r"([A-Z]{3})[A-Z]*\.?[\s-]*(\d{1,2})[\s,-]+(\d{4})\b(.*)", re.IGNORECASE, anchored=True)
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 DAY_FIRST, MONTH_FIRST = "day", "month"
-"""What comes first in a date like 2/6/2026."""
+"""Whether day or month comes first in a date like 2/6/2026."""
 ZONES = {
     "Z": 0, "UTC": 0, "GMT": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
     "BST": 1, "CET": 1, "CEST": 2, "EET": 2, "EEST": 3, "JST": 9, "HKT": 8, "SGT": 8,
@@ -55,13 +55,14 @@ _AROUND_AMOUNT = regex(r"[\s'\u00a0\u202f$€£¥]")
 
 
 def decimal_mark(texts: Iterable[str], *, semicolons: bool = False) -> str:
-    """The decimal mark of a file, `.` or `,`. A lone comma before three digits tells nothing."""
+    """The decimal mark of a file, `.` or `,`. A single comma before three digits proves nothing; if there is nothing
+    else, the mark is a comma in a file with `semicolons`."""
     unsure = False
     for told in texts:
         text = _AROUND_AMOUNT.sub("", told)
         found = _AMOUNT.fullmatch(text)
         if found is None:
-            continue  # words with a figure in them tell nothing
+            continue  # words with a number in them
         text = found[2]
         dots, commas = text.count("."), text.count(",")
         if not commas and dots < 2:
@@ -72,7 +73,7 @@ def decimal_mark(texts: Iterable[str], *, semicolons: bool = False) -> str:
             return "." if text.rfind(".") > text.rfind(",") else ","
         if dots > 1:
             if any(len(group) != 3 for group in text.strip("()+-\u2212").split(".")[1:]):
-                continue  # the number of an execution, a version: no figure
+                continue  # no amount, but an id or a version
             return ","
         if commas > 1:
             return "."
@@ -107,12 +108,13 @@ _SIGNS_OF_MONEY = regex(r"[$€£¥]")
 
 
 def parse_amount(text: Any, name: str, mark: str = ".", coins: Sequence[str] = ()) -> tuple[Decimal, str | None]:
-    """A number and the coin written behind it: `0.0001 BTC`, `0.0001BTC`. Of `coins` it is told where one begins:
-    `0.51INCH` is half a 1INCH."""
+    """A number and the coin written behind it, as in `0.0001 BTC` or `0.0001BTC`. `coins` are the known ones, for names
+    that begin with a digit: `0.51INCH` is half a 1INCH."""
     if not isinstance(text, str):
         return decimal(text, name, mark), None
-    begins_so = (coin for coin in coins if coin[:1].isdigit() and text.strip().upper().endswith(coin))
-    if known := next(begins_so, None):
+    ending = (coin for coin in coins if coin[:1].isdigit() and text.strip().upper().endswith(coin))
+    known = next(ending, None)
+    if known:
         return decimal(text.strip()[: -len(known)], name, mark), known
     found = _AMOUNT.fullmatch(_SIGNS_OF_MONEY.sub("", text).strip())
     if found is None or (found[1] and found[3]):
@@ -131,7 +133,8 @@ def is_date_of_some_order(text: str) -> bool:
 
 
 def date_order(texts: Iterable[str]) -> str | None:
-    """Whether day or month comes first in the dates of a file, by one of which only one can be; None if none is."""
+    """Whether day or month comes first in the dates of a file, proved by a date with a number above 12; None without
+    such a date. Raises if two dates prove different orders."""
     proofs: dict[str, str] = {}
     for text in texts:
         found = _PARTS.fullmatch(text.strip())
@@ -150,7 +153,8 @@ def date_order(texts: Iterable[str]) -> str | None:
 
 
 def parse_cell_time(value: Any, name: str, now: datetime, zone: str = "UTC", order: str | None = None) -> str:
-    """The instant of a cell. Before the year 2000 or after next year it is none: the unit or the column is wrong."""
+    """The instant of a cell. Raises if it lies before the year 2000 or after next year: then the unit or the column is
+    wrong."""
     text = str(value).strip()
     if not text:
         raise Invalid(f"{name} is missing", field=name)
@@ -167,7 +171,8 @@ def parse_cell_time(value: Any, name: str, now: datetime, zone: str = "UTC", ord
 
 
 def _since_1970(number: float) -> datetime:
-    """Seconds up to 1e11, then milliseconds, microseconds, nanoseconds: between 2000 and 2100 no two overlap."""
+    """An instant from a number since 1970: in seconds if it is below 1e11, in milliseconds below 1e14, in microseconds
+    below 1e17, else in nanoseconds. For the years 2000 to 2100 these ranges do not overlap."""
     scale = next((unit for limit, unit in ((1e11, 1), (1e14, 1e3), (1e17, 1e6)) if abs(number) < limit), 1e9)
     try:
         return _EPOCH + timedelta(microseconds=round(number / scale * 1e6))
@@ -205,20 +210,19 @@ def _parse_written_time(text: str, name: str, zone: str, order: str | None) -> d
 
 
 def _month_in_digits(text: str) -> str:
-    """`05 Jan 2026 10:00` and `Jan 5, 2026 10:00` with the month in digits; anything else as it is."""
-    if found := _NAMED_MONTH.fullmatch(text):
-        day, month, year, rest = found.groups()
-    elif found := _MONTH_FIRST.fullmatch(text):
-        month, day, year, rest = found.groups()
+    """The text with its month in digits, if it is like `05 Jan 2026 10:00` or `Jan 5, 2026 10:00`; else unchanged."""
+    day_first, month_first = _NAMED_MONTH.fullmatch(text), _MONTH_FIRST.fullmatch(text)
+    if day_first:
+        day, month, year, rest = day_first.groups()
+    elif month_first:
+        month, day, year, rest = month_first.groups()
     else:
         return text
     if month.lower() not in MONTHS:
         return text
-    if len(year) == 4:
-        century = ""
-    else:
-        century = "20"
-    return f"{century}{year}-{MONTHS.index(month.lower()) + 1:02}-{day:0>2}{rest}"
+    if len(year) == 2:
+        year = f"20{year}"
+    return f"{year}-{MONTHS.index(month.lower()) + 1:02}-{day:0>2}{rest}"
 
 
 def _make_datetime(parts: list[int], rest: str, offset: str, text: str, name: str, zone: str) -> datetime:
@@ -258,7 +262,7 @@ def parse_side(value: Any, name: str = "side") -> str:
 
 
 def split_symbol(text: Any) -> tuple[str, str]:
-    """Base and quote of a symbol, whatever stands between; the quote is empty where none can be told."""
+    """Base and quote of a symbol, whatever separates them; the quote is "" if there is none."""
     base, quote = split_currency(str(text))
     return base, quote or ""
 

@@ -46,7 +46,7 @@ from keepbook.storage.database import Database, Tx
 from keepbook.storage.prepared_statement import PreparedStatement
 
 STALE = 5
-"""So many periods after its end a bar is still the latest that there is."""
+"""A bar that ended more than this many of its periods ago is stale."""
 COLUMNS = ("symbol", "timeframe", "time", "open", "high", "low", "close", "volume")
 LAYOUT = Layout("bars", COLUMNS, needed=COLUMNS[:7], listed=COLUMNS[2:])
 _TIMEFRAME = regex(r"([1-9]\d{0,3})([smhdwM])")
@@ -89,7 +89,7 @@ def bar_end(bar: Bar) -> str:
 
 
 def is_stale(over: str, timeframe: str, at: str) -> bool:
-    """Whether the last bar ended too long ago to say anything of now: more than five of its periods."""
+    """Whether a bar that ended at `over` is too old, at the instant `at`, to say anything about the present price."""
     return parse_stamp(at) - parse_stamp(over) > timedelta(seconds=STALE * seconds(timeframe))
 
 
@@ -101,9 +101,9 @@ def _parts(timeframe: str) -> tuple[int, str]:
 
 
 def bar_reader() -> Callable[[RowValues], RowValues]:
-    """A function from the rows of one file to bars; it raises `Invalid` if a row is wrong.
+    """A function that reads a row of a file as a bar; it raises `Invalid` if the row is wrong.
 
-    Names and days repeat from row to row, so for most rows only the prices have to be read.
+    Names and days repeat from row to row and are cached, so for most rows only the prices have to be read.
     """
     times = Times()
     names: dict[str, str] = {}
@@ -114,7 +114,7 @@ def bar_reader() -> Callable[[RowValues], RowValues]:
         try:
             prices = float(opened), float(high), float(low), float(closed)
             amount = None
-            if not (volume is None or volume == ""):
+            if volume is not None and volume != "":
                 amount = float(volume)
             first, top, bottom, last = prices
             if (
@@ -148,7 +148,7 @@ def _to_bar(row: RowValues, times: Times) -> Bar:
 
 
 def _bar_bytes(rows: Sequence[RowValues]) -> tuple[bytes, bytes]:
-    """The bytes of many bars: their keys one after the other, and their figures."""
+    """Many bars as bytes, for their seal: all keys, and all figures."""
     keys = []
     for begin, end in _series(rows):
         series = f"{rows[begin][0]}\x1f{rows[begin][1]}\x1f"
@@ -164,12 +164,12 @@ def _bar_bytes(rows: Sequence[RowValues]) -> tuple[bytes, bytes]:
 
 
 def _spans(rows: Sequence[RowValues]) -> list[PriceSpan]:
-    """The first and the last of each series."""
+    """The first and last time of each series."""
     return [PriceSpan(rows[begin][0], rows[begin][2], rows[end - 1][2]) for begin, end in _series(rows)]
 
 
 def _series(rows: Sequence[RowValues]) -> Iterator[tuple[int, int]]:
-    """Where each symbol's bars of a timeframe begin and end, in rows that are sorted by their keys."""
+    """The begin and end index of each series (the bars of one symbol and timeframe) in rows that are sorted by key."""
     begin = 0
     while begin < len(rows):
         end = bisect_right(rows, _NAMED(rows[begin]), begin, key=_NAMED)
@@ -208,7 +208,8 @@ def keep_bars(conn: Connection, given: Sequence[RowValues], *, source: str, now:
 def remove_bars(
     conn: Connection, symbol: str, timeframe: str, *, source: str, now: str, since: str = "", until: str = "9"
 ) -> int:
-    """Remove bars from what is known from now on: those that begin from one instant on and before another."""
+    """Remove the bars that begin at `since` or later and before `until`. As of an earlier instant they are still
+    known. Returns how many."""
     within = (bars.c.symbol == sought(symbol), bars.c.timeframe == sought(timeframe))
     query = select(bars).where(*within, bars.c.time >= since, bars.c.time < until).order_by(bars.c.time)
     removed = 0
@@ -221,7 +222,7 @@ def remove_bars(
 
 
 def recent(conn: Connection, symbol: str, now: str, *, timeframe: str | None = None, limit: int = 60) -> Sequence[Bar]:
-    """The last bars that are complete by `now`, oldest first; of the finest timeframe if none is named."""
+    """The last bars that are complete at `now`, oldest first; of the finest timeframe if none is named."""
     timeframe = timeframe or next(iter(timeframes(conn, symbol)), None)
     if timeframe is None:
         return []
@@ -236,7 +237,8 @@ def recent(conn: Connection, symbol: str, now: str, *, timeframe: str | None = N
 def close_at(
     conn: Connection, symbol: str, timeframe: str, instant: str, known_at: str | None = None
 ) -> tuple[str, float] | None:
-    """The end and the close of the last bar that was over by an instant, as it was known at another."""
+    """The end and the close of the last bar that was over at an instant, as it was known at `known_at`; None if there
+    is none."""
     amount, unit = _parts(timeframe)
     shortest = amount * (28 * 86_400 if unit == "M" else _UNITS[unit])
     try:
@@ -246,18 +248,20 @@ def close_at(
     place = {"symbol": sought(symbol), "timeframe": timeframe, "begun": begun}
     found = {row[0]: row for row in _CLOSES.tuples(conn, place)}
     if known_at is not None:
-        # A bar that was corrected or removed since was known as it stood before the first of those corrections.
+        # If a bar was corrected or removed since, its state before the first of those corrections was known.
         for *row, _ in _FORMER_CLOSES.tuples(conn, place | {"known_at": known_at}):
             found[row[0]] = row
     for time in sorted(found, reverse=True):
         bar = Bar(symbol, timeframe, *found[time])
-        if (over := bar_end(bar)) <= instant:
-            return over, bar.close
+        end = bar_end(bar)
+        if end <= instant:
+            return end, bar.close
     return None
 
 
 def latest_close(conn: Connection, symbol: str, instant: str) -> tuple[str, float, str] | None:
-    """End, close and timeframe of the last bar of a symbol that was over by an instant; of several the finest's."""
+    """The end, close and timeframe of the last bar of a symbol that was over at an instant; if several end together,
+    of the finest."""
     found: tuple[str, float, str] | None = None
     for timeframe in timeframes(conn, symbol):
         last = close_at(conn, symbol, timeframe, instant)
@@ -267,17 +271,20 @@ def latest_close(conn: Connection, symbol: str, instant: str) -> tuple[str, floa
 
 
 def bar_across(conn: Connection, symbol: str, instant: str, now: str) -> Bar | None:
-    """The complete bar in which an instant lies, not at its ends; of several the finest."""
+    """The complete bar that an instant lies inside of, not at its ends; if there are several, the finest."""
     for timeframe in timeframes(conn, symbol):
         here = (bars.c.symbol == sought(symbol), bars.c.timeframe == timeframe, bars.c.time < instant)
         row = conn.execute(select(*_FIGURES).where(*here).order_by(bars.c.time.desc()).limit(1)).first()
-        if row is not None and instant < bar_end(bar := Bar(*row)) <= now:
+        if row is None:
+            continue
+        bar = Bar(*row)
+        if instant < bar_end(bar) <= now:
             return bar
     return None
 
 
 def close_known_then(conn: Connection, symbol: str, instant: str) -> float | None:
-    """The last close of a week that was over and known at an instant. What came in later is not seen."""
+    """The last close that was over and loaded at an instant, if it is no older than a week."""
     found: list[tuple[str, float]] = []
     soonest = stamp(parse_stamp(instant) - timedelta(days=7))
     for timeframe in timeframes(conn, symbol):
@@ -297,7 +304,7 @@ def close_known_then(conn: Connection, symbol: str, instant: str) -> float | Non
 
 
 def bars_in_place_of(conn: Connection, rows: Sequence[RowValues]) -> Iterator[RowValues]:
-    """The stored bars with the same keys as `rows`, read by ranges of a series, because files hold whole series."""
+    """The stored bars with the same keys as `rows`. Files hold whole series, so a range of each series is read."""
     series: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         series.setdefault((row[0], row[1]), []).append(row[2])
@@ -315,10 +322,10 @@ def timeframes(conn: Connection, symbol: str) -> list[str]:
 
 
 def following_bars(tx: Tx, symbol: str, begins: str, until: str, now: str) -> Iterator[Bar]:
-    """The bars to follow a decision on, one after the other: each begins where the last one ended, or later.
+    """The bars on which a decision is followed: complete bars that do not overlap, and none ends after `until`.
 
-    Of several that begin together the finest is taken. None ends after `until`, and none is incomplete. The choice
-    depends on nothing that comes after it.
+    Each begins where the last one ended, or later. If several begin together, the finest is taken. The choice never
+    depends on a later bar.
     """
     latest = min(until, now)
     within = (bars.c.symbol == sought(symbol), bars.c.time >= begins, bars.c.time < latest)
@@ -345,7 +352,8 @@ def symbols(conn: Connection) -> Sequence[str]:
 
 
 def _steps(column: ColumnElement[str], *within: ColumnElement[bool]) -> Select[str]:
-    """The different values of a column, by one look into the index for each: a scan would read every bar."""
+    """A query for the distinct values of a column that looks into the index once for each; DISTINCT would read every
+    bar."""
     first = select(func.min(column).label("value")).where(*within)
     walk = first.cte("walk", recursive=True)
     following = select(func.min(column)).where(*within, column > walk.c.value).scalar_subquery()
@@ -357,7 +365,7 @@ GOODS = Goods("bars", BatchTables(bars, former_bars, _bar_bytes), bars_in_place_
 _FIGURES = [bars.c[name] for name in COLUMNS]
 _SYMBOLS = _steps(bars.c.symbol)
 _TIMEFRAMES = PreparedStatement(_steps(bars.c.timeframe, bars.c.symbol == bindparam("symbol")))
-# A month may be three days longer than the shortest, so that of months the last one begun may not be over.
+# Two rows, because the last bar that has begun may not be over: months differ in length.
 _CLOSES = PreparedStatement(
     select(bars.c.time, bars.c.open, bars.c.high, bars.c.low, bars.c.close)
     .where(bars.c.symbol == bindparam("symbol"), bars.c.timeframe == bindparam("timeframe"))
@@ -365,7 +373,7 @@ _CLOSES = PreparedStatement(
     .order_by(bars.c.time.desc())
     .limit(literal_column("2", Integer))
 )
-# The newest first, so that of several states of a bar the one that stood at the instant comes last.
+# Sorted so that of several former states of a bar the one that was known at the instant comes last and is taken.
 _FORMER_CLOSES = PreparedStatement(
     select(*(former_bars.c[name] for name in ("time", "open", "high", "low", "close", "until")))
     .where(former_bars.c.symbol == bindparam("symbol"), former_bars.c.timeframe == bindparam("timeframe"))

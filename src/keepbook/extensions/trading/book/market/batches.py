@@ -1,8 +1,8 @@
-"""Batches: how bars and events came in, as a chain for each source, so that shared data can be verified too.
+"""Batches: a chain for each source of bars and events, so that shared data can be verified too.
 
 Some thousands of rows of a file are one batch (book/ledger/batch.py), which is chained to the batch before it from the
-same source. Rows have no digests of their own: prices come by the million, and a digest of each would cost more than
-storing it. A batch also names the symbols and times it touched: decisions on them are then followed anew.
+same source. A row has no digest of its own: prices come by the million, and a digest of each would cost more than
+storing it. A batch also names the symbols and times that it touched, so that decisions on them can be followed anew.
 """
 
 import hashlib
@@ -22,9 +22,9 @@ from keepbook.extensions.trading.market_tables import batches
 from keepbook.storage.bulk_rows import BulkRows, KeptCounts, RowValues
 
 MARKET = "market"
-"""Whose turn it is to write what everybody shares: batches are numbered one after the other."""
+"""The name of the lock for writing shared data: batches are numbered, so they are written one at a time."""
 SENT = "sent"
-"""The source of rows that came in no file: in a request, or from a program."""
+"""The source of rows that came without a file: in a request, or from a program."""
 CHAINED = ("previous", "source", "link", "nth", "what", "at", "came", "went", "spans", "digest")
 
 
@@ -38,7 +38,8 @@ class PriceSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Goods:
-    """One kind of shared data; `known` finds rows by their keys, `spans` says what rows touch."""
+    """One kind of shared data; `known` finds the stored rows with the keys of given ones, `spans` says what rows
+    touch."""
 
     what: str
     kind: BatchTables
@@ -51,7 +52,7 @@ class Goods:
 
 
 def source_name(source: object) -> str:
-    """The name of a chain: the file's name, wherever it lies."""
+    """The name of a source's chain: the name of the file, without its folder."""
     if isinstance(source, str | PathLike):
         return Path(source).name[:200] or SENT
     return SENT
@@ -65,7 +66,7 @@ def batch_hash(row: Mapping[str, Any]) -> str:
 
 
 def keep_rows(conn: Connection, goods: Goods, source: str, now: str, given: Sequence[RowValues]) -> KeptCounts:
-    """Add new rows and correct changed ones; of rows with the same key the last one counts."""
+    """Add new rows and correct changed ones. If several rows have the same key, the last one counts."""
     width = goods.kind.key
     rows = in_order(given, width)
     many, nth = len(rows), _next(conn)
@@ -83,7 +84,7 @@ def keep_rows(conn: Connection, goods: Goods, source: str, now: str, given: Sequ
 
 
 def remove_rows(conn: Connection, goods: Goods, source: str, now: str, rows: Sequence[RowValues]) -> int:
-    """Remove rows of the table from what is known from now on."""
+    """Remove rows. As of an earlier instant they are still known. Returns how many."""
     nth, columns = _next(conn), list(goods.kind.table.primary_key.columns)
     for row in rows:
         conn.execute(goods.kind.table.delete().where(*(one == part for one, part in zip(columns, row, strict=False))))
@@ -119,18 +120,10 @@ def _link(
     total.go(went)
     last = conn.execute(_last_of(source)).first()
     spans = _span_by_symbol([*goods.spans(rows), *goods.spans(went)])
-    if last is None:
-        link = 1
-    else:
-        link = last.link + 1
-    if last is None:
-        previous = ""
-    else:
-        previous = last.hash
-    if not spans:
-        settled = 1
-    else:
-        settled = 0
+    link, previous = 1, ""
+    if last is not None:
+        link, previous = last.link + 1, last.hash
+    settled = 0 if spans else 1  # without spans, no decision has to be followed anew
     row: dict[str, Any] = {
         "nth": nth, "source": source, "link": link, "what": goods.what, "at": now,
         "came": total.came, "went": total.went, "spans": json.dumps(spans, ensure_ascii=False),
@@ -141,7 +134,7 @@ def _link(
 
 
 def _span_by_symbol(spans: Iterable[PriceSpan]) -> list[PriceSpan]:
-    """One for each symbol."""
+    """The spans joined, so that there is one for each symbol."""
     found: dict[str, PriceSpan] = {}
     for one in spans:
         known = found.get(one.symbol, one)
@@ -158,8 +151,8 @@ def mark_settled(conn: Connection, through: int) -> None:
 
 
 def unsettled_spans(conn: Connection) -> tuple[int, list[PriceSpan]]:
-    """The last batch whose bars or events decisions have not been checked against, and the symbols and times it
-    touched."""
+    """The number of the last batch, and the symbols and times that batches have touched since decisions were last
+    followed anew; (0, []) if there are none."""
     rows = conn.execute(select(batches.c.nth, batches.c.spans).where(batches.c.settled == 0).order_by(batches.c.nth))
     last, spans = 0, list[PriceSpan]()
     for nth, told in rows:
@@ -169,7 +162,7 @@ def unsettled_spans(conn: Connection) -> tuple[int, list[PriceSpan]]:
 
 
 def find_breaks(conn: Connection, kinds: Sequence[Goods]) -> Iterator[str]:
-    """What does not hold, a sentence each: the chains first, then the rows of the tables."""
+    """A sentence for each fault: first in the chains, then in the rows of the tables."""
     of: dict[int, Any] = {}
     for source, some in groupby(conn.execute(_IN_CHAINS), key=lambda row: row.source):
         previous = ""

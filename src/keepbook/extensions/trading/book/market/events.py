@@ -1,8 +1,8 @@
 """Events that move markets, the same for everybody: rate decisions, data, listings, forks.
 
-An event names what it touches: `BTC/USDT` that pair, `BTC` every pair of that base, `*` everything, nothing at all
-nothing. `known_at` is when it was announced; an answer for an instant leaves out what was not yet known then, and takes
-what was corrected since as it was.
+An event names the symbols it touches: `BTC/USDT` is that pair, `BTC` every pair of that base, `*` everything; without
+symbols it touches nothing. `known_at` is when it was announced. As of an earlier instant, events that were not yet
+known are left out, and those corrected since are as they were.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -28,7 +28,7 @@ from keepbook.storage.database import Database
 from keepbook.storage.prepared_statement import PreparedStatement
 
 MOST_KINDS = 40
-"""So many kinds are named where somebody asks for one that is none."""
+"""How many kinds an error lists."""
 COLUMNS = ("id", "kind", "time", "importance", "title", "symbols", "known_at")
 LAYOUT = Layout("events", COLUMNS, needed=("id", "kind", "time", "importance", "title"))
 EVERYTHING = "*"
@@ -51,8 +51,8 @@ class Event(NamedTuple):
 
 
 def event_names_of(symbol: str) -> tuple[str, ...]:
-    """The letters of the market, and those of what else an event may call it: `BTC/USDT:USDT` is `BTCUSDT` and
-    `BTC`, and an option is of its stock, which it begins with."""
+    """The names under which an event may touch a symbol, without signs: of `BTC/USDT:USDT` these are `BTCUSDT` and
+    `BTC`, and of an option also its stock, with which its name begins."""
     base = split_currency(symbol)[0]
     return tuple(dict.fromkeys(map(market_letters, (symbol, base, base.partition(" ")[0]))))
 
@@ -67,7 +67,7 @@ def _letters_of(event: Event) -> set[str]:
 
 
 def _asked_for(event: Event, kinds: Collection[str], symbols: Collection[str]) -> bool:
-    """A person who asks about BTC means every pair of it."""
+    """Whether an event is of these kinds and touches these symbols. A base such as BTC stands for all its pairs."""
     if kinds and event.kind.casefold() not in {kind.casefold() for kind in kinds}:
         return False
     if not symbols:
@@ -102,7 +102,7 @@ def to_event(row: RowValues, times: Times) -> RowValues:
 
 
 def _event_bytes(rows: Sequence[RowValues]) -> tuple[bytes, bytes]:
-    """The bytes of many events."""
+    """Many events as bytes, for their seal."""
     return "".join([canonical_json(row[:7]) + "\n" for row in rows]).encode(), b""
 
 
@@ -130,14 +130,15 @@ def keep_events(conn: Connection, rows: Sequence[RowValues], *, source: str, now
     unique = {row[0]: row for row in rows}
     before, after = set(_links(events_in_place_of(conn, list(unique.values())))), list(_links(unique.values()))
     kept = batches.keep_rows(conn, GOODS, source, now, list(unique.values()))
-    if gone := before.difference(after):
+    gone = before.difference(after)
+    if gone:
         conn.execute(_UNLINK, [dict(zip(_LINK, link, strict=True)) for link in sorted(gone)])
     _LINKS.add(conn, after)
     return kept
 
 
 def _links(rows: Iterable[Any]) -> Iterator[tuple[str, ...]]:
-    """The letters of the market, kind, time and id, for each that an event touches."""
+    """A row of the index for each symbol that an event touches: its letters, and the event's kind, time and id."""
     for id, kind, time, _, _, symbols, *_ in rows:
         named = dict.fromkeys(market_letters(symbol) for symbol in symbols.split(";") if symbol)
         yield from ((symbol, kind, time, id) for symbol in named)
@@ -188,7 +189,8 @@ def events_between(
     query = query.where(or_(market_events.c.known_at.is_(None), market_events.c.known_at <= known_at))
     query = query.where(market_events.c.importance >= min_importance)
     found = [_to_event(row) for row in conn.execute(query)]
-    if former := _former(conn, known_at):
+    former = _former(conn, known_at)
+    if former:
         found = [event for event in found if event.id not in former]
         found += [
             event
@@ -205,7 +207,8 @@ def earlier_event_times(conn: Connection, kind: str, symbol: str, before: str, k
     given = dict(zip(_NAMES, names + names[-1:] * (len(_NAMES) - len(names)), strict=True))
     told = {name: sought(text) for name, text in given.items()} | {"kind": sought(kind)}
     rows = [(time, id) for time, id in _EARLIER.tuples(conn, told | {"before": before, "known_at": known_at})]
-    if former := _former(conn, known_at):
+    former = _former(conn, known_at)
+    if former:
         rows = [(time, id) for time, id in rows if id not in former]
         rows += [
             (one.time, one.id)
@@ -221,7 +224,7 @@ def _former(conn: Connection, known_at: str) -> dict[str, Event]:
 
 
 def strays(conn: Connection) -> Iterator[str]:
-    """Where the index by symbol differs from the events."""
+    """A sentence if the index by symbol differs from the events."""
     told = set(_links(conn.execute(select(market_events))))
     if told != {tuple(row) for row in conn.execute(select(event_symbols))}:
         yield "events by symbol are not what the events say: rows were added, altered or removed by hand"

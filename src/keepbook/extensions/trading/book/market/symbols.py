@@ -1,9 +1,9 @@
 """Resolves symbols: `ETHUSDT`, `ETH/USDT` and `ETH/USDT:USDT` are one market to trades, bars, decisions and events.
 
-What is written down is spelled in one way (`spell_market`); what was written before, or by others, is compared by its
-letters. The bars' own spelling always means itself. Else the same letters without signs between them count; else a coin
-or a share without its currency, if there is one pair of it, or the other way round. If several fit, the caller decides.
-A contract with a date of its own (a future, an option) is a market of its own.
+New symbols are stored in one spelling (`spell_market`); older ones, and those of others, are compared without signs. A
+symbol is looked up among those that have bars: first its exact spelling, then the same letters without signs, then a
+coin or share without its currency if there is one pair of it, or the other way round. If several fit, the caller
+decides. A contract with a date (a future, an option) is a market of its own.
 """
 
 from collections.abc import Sequence
@@ -16,16 +16,16 @@ from keepbook.extensions.trading.book.market import bars
 from keepbook.patterns import regex
 
 COINS = ("FDUSD", "USDT", "USDC", "BUSD", "TUSD", "DAI")
-"""Currencies that nothing but coins are priced in: `ETHUSDT` can be nothing but a pair."""
+"""Currencies in which only coins are priced, so `ETHUSDT` can only be a pair."""
 COUNTRIES = ("USD", "EUR", "GBP", "JPY", "CHF", "AUD", "CAD", "NZD", "TRY", "BRL")
 ALL_COUNTRIES = (
     *COUNTRIES, "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "RON", "HKD", "SGD", "MXN", "ZAR", "INR", "KRW", "CNY",
 )  # fmt: skip
-"""With those that no pair without a sign is read by: a share may well be called so at its end."""
+"""COUNTRIES, and more currencies that do not count at the end of a symbol without a sign: a share's name may end so."""
 MONEY = frozenset((*ALL_COUNTRIES, *COINS))
-"""What is money and no holding: currencies of countries, and coins tied to one."""
+"""What counts as money and not as a holding: currencies of countries, and coins tied to one."""
 CURRENCIES = (*COINS, *COUNTRIES, "BTC", "ETH", "BNB")
-"""What a price is told in, where no sign parts it from what is priced; longer ones first."""
+"""Currencies that are recognised at the end of a symbol without a sign; longer ones first."""
 _SIGNS = regex(r"[/\-_. ]")
 _PERPETUAL = regex(r"(?:[.\-_]?(?:PERP|SWAP)|\.P)$")
 _DIGIT = regex(r"\d")
@@ -51,12 +51,12 @@ def split_currency(symbol: str) -> tuple[str, str | None]:
 
 
 def _is_currency(text: str, mark: str) -> bool:
-    """`BRK.B`, `BRK/B` and `BF-B` are shares: what follows is no currency."""
+    """Whether the text after a mark is a currency. In `BRK.B`, `BRK/B` and `BF-B`, which are shares, it is not."""
     return text in CURRENCIES or (mark != "." and len(text) >= 3 and text.isalpha())
 
 
 def _undressed(symbol: str) -> str:
-    """Without the exchange before it (`BINANCE:ETHUSDT`), what it settles in (`ETH/USDT:USDT`), and `PERP` behind."""
+    """The symbol without an exchange (`BINANCE:ETHUSDT`), a settlement currency (`ETH/USDT:USDT`), and `PERP`."""
     name = symbol.strip().upper()
     first, mark, second = name.partition(":")
     if mark and ("/" in first or first.endswith(CURRENCIES)):
@@ -68,8 +68,8 @@ def _undressed(symbol: str) -> str:
 
 @lru_cache(maxsize=4096)
 def spell_market(symbol: str, *, currencies: bool = False) -> str:
-    """A symbol as it is written down: `ETH/USDT`. `EURUSD` stays so, since a share may be called so, unless it is one
-    of a file of `currencies`."""
+    """A symbol in the stored spelling: `ETH/USDT`. `EURUSD` stays as it is, because it may be a share, unless it is
+    from a file of `currencies`."""
     name = " ".join(symbol.split()).upper()
     plain, settled = _undressed(name), name.partition(":")[2]
     if _DIGIT.search(settled) and "/" in plain:
@@ -83,7 +83,7 @@ def spell_market(symbol: str, *, currencies: bool = False) -> str:
 
 
 def matching(symbol: str, known: Sequence[str]) -> list[str]:
-    """The known symbols that it may mean, by the closest kind of match that there is."""
+    """The known symbols that a symbol may mean, by the closest kind of match that finds any."""
     letters, (base, currency) = market_letters(symbol), split_currency(symbol)
     likenesses = (
         lambda one: one == symbol,
@@ -93,14 +93,15 @@ def matching(symbol: str, known: Sequence[str]) -> list[str]:
         lambda one: currency is not None and split_currency(one) == (base, None),
     )
     for alike in likenesses:
-        if found := [one for one in known if alike(one)]:
+        found = [one for one in known if alike(one)]
+        if found:
             return found
     return []
 
 
 @lru_cache(maxsize=4096)
 def market_letters(symbol: str) -> str:
-    """What symbols of one market have in common: their letters, without the signs between."""
+    """The letters of a symbol without signs; all symbols of one market have the same."""
     return _SIGNS.sub("", spell_market(symbol, currencies=True))
 
 
@@ -108,7 +109,7 @@ def market_letters(symbol: str) -> str:
 
 
 def resolve_symbol(conn: Connection, symbol: str) -> str:
-    """The name under which the bars are stored; the symbol itself if none or several fit."""
+    """The symbol under which the bars are stored; the given one if none or several fit."""
     found = _matching_symbols(conn, symbol)
     if len(found) == 1:
         return found[0]
@@ -129,6 +130,6 @@ def resolve_unambiguous(conn: Connection, symbol: str) -> str:
 
 
 def _matching_symbols(conn: Connection, symbol: str) -> list[str]:
-    if bars.timeframes(conn, symbol):  # its own spelling: no need to look at all the others
+    if bars.timeframes(conn, symbol):  # the exact spelling: the others need not be compared
         return [symbol]
     return matching(symbol, bars.symbols(conn))

@@ -1,9 +1,10 @@
-"""MetaTrader 5 and 4: positions by their number, or deals. Times are the broker's: name its zone where that is not UTC.
+"""MetaTrader 5 and 4: reads positions by their number, or deals. Times are in the broker's zone, which must be given if
+it is not UTC.
 
-A hedging account keeps several positions of one symbol apart, so they are read from the table of positions, or by the
-column that names the position of each deal; deals alone are paired first in, first out, as a netting account does it.
-What a lot holds the file does not say. It is told (`--multiplier EURUSD=100000`), else derived from the largest profit
-of the symbol; where that does not give the profit of a position (its currency is another), from its own.
+A hedging account may have several positions of one symbol at a time. So the table of positions is read, or deals by the
+column that names their position; deals without it are paired first in, first out, as in a netting account. The file
+does not have the size of a lot. It is given (`--multiplier EURUSD=100000`), or else derived from the largest profit of
+the symbol; if that does not fit a position, because its profit is in another currency, from the position's own profit.
 """
 
 from bisect import bisect_left
@@ -38,14 +39,14 @@ from keepbook.patterns import regex
 
 COSTS = ("commission", "fee", "swap", "taxes")
 ELSEWHERE = "another table of the report"
-"""The section of rows of a report that tell again what those read tell: deals beside positions, and the like."""
+"""The section of rows that repeat what other rows say, such as deals beside positions; they are not read."""
 _ACCOUNT = regex(r"(?:Account: ?)?(\d+)(?: \(([A-Z]{3})\b.*)?")
 _CURRENCY = regex(r"Currency: ?([A-Z]{3})")
 
 
 @dataclass(frozen=True, slots=True)
 class ReportHead:
-    """Whose report it is: what stands above its tables."""
+    """What is written above the tables of a report: the account, and its currency and kind."""
 
     account: str = ""
     currency: str = ""
@@ -59,7 +60,8 @@ def report_of(table: FileTable) -> ReportHead:
             told = _ACCOUNT.fullmatch(cell)
             if told and not found.account:
                 found = replace(found, account=told[1], currency=told[2] or found.currency)
-            if currency := _CURRENCY.fullmatch(cell):
+            currency = _CURRENCY.fullmatch(cell)
+            if currency:
                 found = replace(found, currency=currency[1])
             if "netting" in cell.lower():
                 found = replace(found, netting=True)

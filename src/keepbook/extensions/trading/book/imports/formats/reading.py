@@ -1,9 +1,9 @@
-"""What every format consists of: the columns it is recognised by, those it reads, and how a row becomes a fill or a
-trade; and the header lines it was made for, with where they were seen.
+"""A file format: the columns it is recognised by, those it reads, and how a row becomes a fill or a trade; and the
+header lines it was made for, with where they were seen.
 
-For each row, or several that belong together, a format yields a fill, a whole round trip, or an `Invalid` that says why
-it is neither. It names the columns that it reads, so that others with figures can be reported. Where a file says a
-figure twice, or a total, both have to agree (`CellReader.compare`), or nothing of the file is taken.
+For each row, or for several that belong together, a format yields a fill, a whole round trip, or an `Invalid` that says
+why it is neither. It names the columns that it reads, so that others with figures can be reported. If a file has a
+figure twice, or a total, both must agree (`CellReader.compare`); else nothing of the file is taken.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -21,16 +21,17 @@ from keepbook.extensions.trading.book.market.symbols import market_letters
 Made = TypeVar("Made")
 Given = ParamSpec("Given")
 ReadRow = tuple[tuple[int, ...], Fill | Trip | Invalid]
-"""The rows it stands in, and what it is."""
+"""The numbers of the rows, and what they were read as."""
 
 
 CENT = Decimal("0.011")
-"""Two figures that were rounded to cents differ by no more."""
+"""The largest difference of two figures that agree, if both were rounded to cents."""
 
 
 @dataclass(slots=True)
 class CellReader:
-    """Reads the cells of one file. `symbol` and `multipliers` are given if the file does not say them."""
+    """Reads the cells of one file. `symbol` and `multipliers` are given by the person if the file does not have
+    them."""
 
     now: datetime
     mark: str = "."
@@ -38,15 +39,15 @@ class CellReader:
     symbol: str | None = None
     multipliers: Mapping[str, float] = field(default_factory=dict)
     dates: str | None = None
-    """Whether the day or the month comes first in dates like 2/6/2026, where that is known."""
+    """Whether the day or the month comes first in dates like 2/6/2026; None if it is not known."""
     contradictions: list[tuple[int, str]] = field(default_factory=list)
     """Rows whose figures do not agree with each other, and how."""
     profits: dict[str, float] = field(default_factory=dict)
-    """The file's own profit of round trips, by their key, where it has one."""
+    """The file's own profit of round trips, by their key."""
     notes: list[str] = field(default_factory=list)
-    """What was taken to be so, because the file does not say it."""
+    """What was assumed, because the file does not say it."""
     paid: dict[str, tuple[Decimal, str, str]] = field(default_factory=dict)
-    """What round trips paid in a coin of its own, by their key: how much, the coin, and the currency of the price."""
+    """Fees of round trips in another coin, by their key: how much, the coin, and the currency of the price."""
 
     def number(self, line: FileRow, *columns: str) -> Decimal:
         """The first of these columns that is not empty, as a number."""
@@ -76,7 +77,7 @@ class CellReader:
         return self.told_multiplier(symbol) or 1.0
 
     def told_multiplier(self, symbol: str) -> float | None:
-        """What was said of the market, however its name was spelled; else of all."""
+        """The multiplier that the person gave for a market, in any spelling, or for all (`*`); else None."""
         letters = market_letters(symbol)
         found = next((size for name, size in self.multipliers.items() if market_letters(name) == letters), None)
         if found is None:
@@ -84,7 +85,7 @@ class CellReader:
         return found
 
     def compare(self, row: int, what: str, computed: Decimal, told: Decimal | None, slack: Decimal = CENT) -> None:
-        """Keep what does not agree; a figure that the file does not have agrees with all."""
+        """Note a contradiction if a computed figure differs from the one in the file; None agrees with everything."""
         if told is not None and abs(computed - told) > slack + abs(told) * Decimal("1e-6"):
             self.contradictions.append((row, f"{what} is {computed.normalize():f}, and the file says {told:f}"))
 
@@ -95,11 +96,14 @@ def _every_row(table: FileTable) -> FileTable:
 
 @dataclass(frozen=True, slots=True)
 class FileFormat:
-    """A kind of file. `needs` are the column names that count, all of one of the sets (`a|b`: one of the two); `uses`
-    those that it reads.
+    """A kind of file.
 
-    `headers` are the header lines it was made for, and `seen` where: a public importer, a sample. `dates` says what
-    comes first in its dates. `pick` leaves out lines that are no rows: a total, a closing note, a second telling.
+    needs: sets of column names; a file has this format if it has all columns of one set (`a|b`: one of the two)
+    uses: the columns that it reads
+    headers: the header lines it was made for
+    seen: where they were seen: a public importer, a sample
+    dates: whether day or month comes first in its dates
+    pick: leaves out lines that are no rows, such as a total, a note, or a repetition
     """
 
     name: str
@@ -112,11 +116,11 @@ class FileFormat:
     dates: str | None = None
     pick: Callable[[FileTable], FileTable] = _every_row
     spot: bool = False
-    """Whether it tells of an account that holds what it sells, and is never short."""
+    """Whether it is of an account that can only sell what it holds, and is never short."""
     whose: str = ""
-    """Where its trades go if it names no account: formats that tell of the same one say the same. Else its title."""
+    """The name of the account if the file names none; formats of the same account have the same. "" for the title."""
     further: tuple[frozenset[str], ...] = ()
-    """The columns of other tables that such a file may have beside, such as what is open."""
+    """The columns of other tables that such a file may have, such as one of open positions."""
 
     def knows(self, columns: Iterable[str]) -> bool:
         return not self.missing(columns)
@@ -127,7 +131,7 @@ class FileFormat:
         return self.knows(there) or any(names <= there for names in self.further)
 
     def missing(self, columns: Iterable[str]) -> list[str]:
-        """The columns that count and are not there, of the set that comes closest."""
+        """The needed columns that are missing, of the set with the fewest missing."""
         there = {name.strip().lower() for name in columns}
         lacks = ([need for need in needed if there.isdisjoint(need.split("|"))] for needed in self.needs)
         return min((sorted(lack) for lack in lacks), key=len)
@@ -153,7 +157,7 @@ def row_by_row(
 
 
 def or_wrong(line: FileRow, make: Callable[Given, Made], *given: Given.args, **named: Given.kwargs) -> Made | Invalid:
-    """What is made of a line, or what is wrong with it."""
+    """What `make` returns for a line, or the `Invalid` that it raises."""
     if line.wrong is not None:
         return Invalid(line.wrong)
     try:
@@ -187,7 +191,8 @@ def make_fill(
 
 
 def paid_beside(fees: Iterable[tuple[Decimal, str]], symbol: str, price: Decimal) -> tuple[tuple[Decimal, str], ...]:
-    """Fees of a trade on margin: one in what is traded is not taken out of it, and counts at the price of the trade."""
+    """The fees of a trade on margin. A fee in the traded coin is not taken out of the quantity, but converted at the
+    price of the trade."""
     base, quote = values.split_symbol(symbol)
     return tuple((fee * price, quote) if coin == base else (fee, coin) for fee, coin in fees)
 
@@ -196,7 +201,7 @@ def make_action(
     line: FileRow, *, time: str, symbol: str, side: str, quantity: Decimal, price: float = 0.0, id: Any = None,
     **more: Any,
 ) -> Fill:  # fmt: skip
-    """What happens to a holding without a trade: a split, an expiry, an assignment; see `Fill` for the sides."""
+    """A fill for what happens to a holding without a trade: a split, an expiry, an assignment; see `Fill`."""
     if side == SPLIT and quantity <= 0:
         raise Invalid("a split is a number above 0: how many there are now for one", field="quantity")
     key = id_key(id, more.get("id_kind", ""))
@@ -204,7 +209,7 @@ def make_action(
 
 
 def id_key(id: Any, kind: str = "") -> str:
-    """The key of a fill by its id; empty without one."""
+    """The key of a fill with an id; "" without one."""
     if id in (None, ""):
         return ""
     if kind:
@@ -213,8 +218,8 @@ def id_key(id: Any, kind: str = "") -> str:
 
 
 def without_cancelled(reads: Iterable[ReadRow], cancels: Collection[int]) -> Iterator[ReadRow]:
-    """The rows without those that were taken back later, and without the rows that say so (`cancels`, whose fills are
-    like the ones they cancel)."""
+    """The rows, with an `Invalid` in place of each row in `cancels`, and of the earlier row with the same fill that it
+    cancels."""
     found = list(reads)
     gone: dict[int, str] = {}
     for rows, one in found:
@@ -235,6 +240,6 @@ def without_cancelled(reads: Iterable[ReadRow], cancels: Collection[int]) -> Ite
 
 
 def rounding(text: Any) -> Decimal:
-    """Half of the last digit that a figure was written with."""
+    """The rounding error of a figure: half of its last digit."""
     _, _, places = str(text).strip("()$ ").partition(".")
     return Decimal(5).scaleb(-1 - len(places))

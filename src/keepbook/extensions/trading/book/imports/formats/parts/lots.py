@@ -64,7 +64,7 @@ def sizes_of_closed(fills: Sequence[Fill]) -> dict[str, float]:
 
 
 def _size_by(fills: Iterable[Fill], moves: Iterable[float]) -> float | None:
-    """By the deal with the largest profit."""
+    """The size of a lot by the deal with the largest profit; None if no deal has a profit."""
     told_of = [(one.profit, move) for one, move in zip(fills, moves, strict=True) if one.profit and move]
     if told_of:
         return _size(*max(told_of, key=lambda both: abs(both[0])))
@@ -72,18 +72,16 @@ def _size_by(fills: Iterable[Fill], moves: Iterable[float]) -> float | None:
 
 
 def _digits(size: float) -> int:
-    """With how many digits a size is written: 1 of 100,000."""
+    """The number of significant digits of a size: 1 for 100,000."""
     return len(f"{size:.12e}".partition("e")[0].rstrip("0").replace(".", ""))
 
 
 def _moves_in_turn(fills: Sequence[Fill]) -> list[float]:
-    """What the price moved for all that each fill closes, first in, first out."""
+    """For each fill the price move times the quantity that it closes, first in, first out."""
     marked = []
     for nth, one in enumerate(fills):
-        if position_of(one.key):
-            key = f"{position_of(one.key)}/{nth}"
-        else:
-            key = str(nth)
+        position = position_of(one.key)
+        key = f"{position}/{nth}" if position else str(nth)
         marked.append(replace(one, key=key, fee=0.0, fees=(), closing_fee=0.0))
     moved: dict[str, float] = {}
     for trip in pair_fills((), marked).trips:
@@ -92,18 +90,14 @@ def _moves_in_turn(fills: Sequence[Fill]) -> list[float]:
 
 
 def _moves_of_average(fills: Iterable[Fill]) -> Iterator[float]:
-    """The same from the average price at which its position was held."""
+    """For each fill the price move times the quantity that it closes, from the average price of its position."""
     held: dict[str, tuple[Decimal, float]] = {}
     for one in fills:
         quantity, average = held.get(position_of(one.key), (Decimal(0), 0.0))
-        if one.side == "buy":
-            signed = one.quantity
-        else:
-            signed = -one.quantity
+        signed = one.quantity if one.side == "buy" else -one.quantity
+        closes = Decimal(0)
         if signed * quantity < 0:
             closes = min(abs(signed), abs(quantity))
-        else:
-            closes = Decimal(0)
         yield (one.price - average) * float(closes.copy_sign(quantity))
         rest = quantity + signed
         if not closes:
@@ -116,17 +110,14 @@ def _moves_of_average(fills: Iterable[Fill]) -> Iterator[float]:
 def lot_sizes(
     table: FileTable, fills: Sequence[Fill], closed: Mapping[str, float], reader: CellReader
 ) -> dict[str, float]:  # fmt: skip
-    """What a lot of each symbol holds: as told, else by what was closed, else by what is open and what it stands at,
-    else the usual, which is said."""
+    """The size of a lot of each symbol: as given, else derived from closed positions (`closed`), else from open ones,
+    else the usual size, with a note."""
     still = _sizes_of_open(table, reader)
     found: dict[str, float] = {}
     for symbol in sorted({one.symbol for one in fills}):
         size = reader.told_multiplier(symbol) or closed.get(symbol) or still.get(symbol)
         if not size:
-            if _is_pair_of_currencies(symbol):
-                size = STANDARD_LOT
-            else:
-                size = 1.0
+            size = STANDARD_LOT if _is_pair_of_currencies(symbol) else 1.0
             reader.notes.append(f"what a lot of {symbol} holds is not in the file: counted as {size:g}, or say it")
         found[symbol] = float(size)
     return found
@@ -137,7 +128,7 @@ def _is_pair_of_currencies(symbol: str) -> bool:
 
 
 def _sizes_of_open(table: FileTable, reader: CellReader) -> dict[str, float]:
-    """The same by what is open: its profit so far, and the price that it stands at."""
+    """The size of a lot by open positions: their profit so far, and the present price."""
     found: dict[str, float] = {}
     for line in (*table.lines, *table.beside):
         if line.wrong is not None or not is_trade_row(line):
@@ -147,10 +138,7 @@ def _sizes_of_open(table: FileTable, reader: CellReader) -> dict[str, float]:
         begun, now = (figure_in(line, name, reader) for name in ("price", "market price"))
         now = now or figure_in(line, "price (2)", reader)
         lots = figure_in(line, "volume", reader) or figure_in(line, "size", reader) or figure_in(line, "lots", reader)
-        if str(line.cells["type"]).strip().lower() == "buy":
-            way = 1
-        else:
-            way = -1
+        way = 1 if str(line.cells["type"]).strip().lower() == "buy" else -1
         profit, move = float(figure_in(line, "profit", reader)), float((now - begun) * lots) * way
         symbol = str(line.cells.get("symbol") or line.cells.get("item") or "").strip().upper()
         if begun and now and profit and move and profit / move > 0:
@@ -159,7 +147,7 @@ def _sizes_of_open(table: FileTable, reader: CellReader) -> dict[str, float]:
 
 
 def _size(profit: float, move: float) -> float:
-    """A round size, if it gives the profit to the cent; else what it must have been, at the rate of the day."""
+    """A round size, if the profit is right with it to the cent; else the exact one, which includes an exchange rate."""
     if profit / move <= 0:
         return 1.0
     found = float(f"{profit / move:.3g}")
@@ -169,20 +157,17 @@ def _size(profit: float, move: float) -> float:
 
 
 def _pairs(fills: Iterable[Fill]) -> dict[str, tuple[Fill, Fill]]:
-    """What came in and what went out, of each position that is closed."""
+    """The fill that opened and the one that closed each closed position."""
     ins = {position_of(one.key): one for one in fills if one.key.endswith("/in")}
     return {position_of(one.key): (ins[position_of(one.key)], one) for one in fills if one.key.endswith("/out")}
 
 
 def own_sizes(fills: Sequence[Fill], usual: Mapping[str, float]) -> dict[str, float]:
-    """Of each position what a lot must have held for its profit to be what the file says, where the usual size of its
-    symbol does not give it: profits are in the currency of the account, at the rate of the day."""
+    """The size of a lot for positions whose profit in the file is not right with the usual size of the symbol: profits
+    are in the currency of the account, so this size includes the exchange rate of the day."""
     found: dict[str, float] = {}
     for position, (into, out) in _pairs(fills).items():
-        if into.side == "buy":
-            way = 1
-        else:
-            way = -1
+        way = 1 if into.side == "buy" else -1
         move = way * (out.price - into.price) * float(into.quantity)
         if not out.profit or not move or out.profit / move <= 0:
             continue

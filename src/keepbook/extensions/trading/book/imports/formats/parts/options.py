@@ -1,4 +1,4 @@
-"""Reads options, however a broker writes them, into one spelling: `AAPL 2026-01-16 150 C`.
+"""Reads the names of options, in any broker's spelling, into our own: `AAPL 2026-01-16 150 C`.
 
 `AAPL 01/16/2026 150.00 C` (Schwab), `AAPL 1/16/2026 Call $150.00` (Robinhood), `AAPL 16JAN26 150 C` and `AAPL
 260116C00150000` (Interactive Brokers) are one contract.
@@ -13,7 +13,7 @@ from keepbook.extensions.trading.book.imports.values import MONTHS
 from keepbook.patterns import regex
 
 CONTRACT = 100.0
-"""So many shares are in an option on a share."""
+"""The number of shares in an option on a share."""
 _FORMS = tuple(
     regex(text, anchored=True)
     for text in (
@@ -38,7 +38,8 @@ def parse_option(text: str) -> OptionContract | None:
     """The contract that a text names; None if it names none."""
     plain = " ".join(text.split())
     for form in _FORMS:
-        if found := form.fullmatch(plain):
+        found = form.fullmatch(plain)
+        if found:
             return _contract(found.groupdict())
     return None
 

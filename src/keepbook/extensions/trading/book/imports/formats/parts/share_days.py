@@ -1,7 +1,7 @@
-"""What brokers of shares in the United States have in common: days without times, the newest first, dollars, options.
+"""Parts for the files of brokers of shares in the United States: days without times, newest first, dollars, options.
 
-Rows of one day are put in the order in which they can have happened: what opens before what closes. A split is told as
-shares that were added; how many there are for one follows from what was held, as far as the file says it.
+Rows of one day are put in a possible order: what opens comes before what closes. Such files write a split as shares
+that were added; its ratio is computed from what was held, as far as the file shows it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,20 +15,17 @@ from keepbook.extensions.trading.book.imports.table import FileRow, FileTable
 
 DOLLAR = "USD"
 PARTS = tuple(Decimal(part) / whole for whole in (1, 2, 3, 4) for part in range(whole + 1, 101 if whole == 1 else 12))
-"""What a split may be: two for one, three for two."""
+"""The ratios that a split may have, such as two for one and three for two."""
 CLOSE_ENOUGH = Decimal("0.002")
 
 
 def oldest_first(table: FileTable, reader: CellReader, column: str) -> list[FileRow]:
-    """The lines in the order of their days; those of one day as they came, which is the newest first."""
+    """The lines in the order of their days. If the file has the newest first, lines of one day are reversed too."""
     lines = [line for line in table.lines if line.wrong is None]
     days: dict[int, str] = {}
     for line in lines:
         found = or_wrong(line, reader.instant, day_of(line, column), column)
-        if isinstance(found, str):
-            days[line.row] = found
-        else:
-            days[line.row] = ""
+        days[line.row] = found if isinstance(found, str) else ""
     told = [days[line.row] for line in lines if days[line.row]]
     if not told or told[0] >= told[-1]:
         lines.reverse()
@@ -36,13 +33,13 @@ def oldest_first(table: FileTable, reader: CellReader, column: str) -> list[File
 
 
 def day_of(line: FileRow, column: str) -> str:
-    """`01/12/2026` of `01/15/2026 as of 01/12/2026`: the day for which it counts."""
+    """The day for which a row counts: `01/12/2026` of `01/15/2026 as of 01/12/2026`."""
     text = str(line.cells.get(column) or "")
     return text.rpartition(" as of ")[2].strip()
 
 
 def end_day(line: FileRow, reader: CellReader, words: str, why: str, column: str) -> str:
-    """When an option ended: one that expired, on the day that its name says, whenever that was booked."""
+    """When an option ended. One that expired did so on the day in its name, although it may be booked later."""
     contract = parse_option(words)
     if contract is not None and why == "expired":
         return reader.instant(contract.expires, column)
@@ -50,7 +47,7 @@ def end_day(line: FileRow, reader: CellReader, words: str, why: str, column: str
 
 
 def traded_name(text: str) -> tuple[str, float]:
-    """A symbol in the book's spelling, and how many shares one of it holds."""
+    """A symbol in the book's spelling, and the number of shares in one of it."""
     contract = parse_option(text)
     if contract is not None:
         return contract.symbol, CONTRACT
@@ -58,7 +55,7 @@ def traded_name(text: str) -> tuple[str, float]:
 
 
 def opening_first(found: Iterable[ReadRow], opens: Mapping[int, bool]) -> list[ReadRow]:
-    """Of each day and option what opens before what closes: the file does not say which came first."""
+    """The rows sorted so that on each day, what opens comes before what closes: the file does not say the order."""
 
     def order(read: ReadRow) -> tuple[str, bool]:
         rows, one = read
@@ -75,7 +72,8 @@ def opening_first(found: Iterable[ReadRow], opens: Mapping[int, bool]) -> list[R
 def read_added_shares(
     lines: Sequence[FileRow], found: Sequence[ReadRow], told: Callable[[FileRow], tuple[str, str, Decimal]]
 ) -> Iterator[ReadRow]:
-    """The splits among lines; `told` answers time, symbol and the shares that were added, or (negative) taken."""
+    """The splits among lines. `told` returns the time, the symbol, and the shares that were added (negative if
+    removed)."""
     groups: dict[tuple[str, str], list[tuple[FileRow, Decimal]]] = {}
     for line in lines:
         time, symbol, shares = told(line)
@@ -93,7 +91,8 @@ def read_added_shares(
 
 
 def _ratio(shares: Sequence[Decimal], held: Decimal) -> Decimal | None:
-    """New shares for old ones; else those added to what was held, if that is a ratio that splits have."""
+    """The ratio of a split: new shares to old ones if the file has both; else computed from the shares that were held,
+    if that is one of PARTS. None if it cannot be found."""
     added, taken = (sum((one for one in shares if (one > 0) == way), Decimal(0)) for way in (True, False))
     if added and taken:
         return added / -taken
@@ -113,8 +112,5 @@ def _held(found: Sequence[ReadRow], symbol: str, until: str, ratios: Sequence[tu
         for time, ratio in ratios:
             if one.time < time:
                 shares = shares * ratio
-        if one.side == "buy":
-            held += shares
-        else:
-            held += -shares
+        held += shares if one.side == "buy" else -shares
     return held
