@@ -18,7 +18,7 @@ PERHAPS_TALK = 0.3
 milk" in a recipe."""
 UNHEARD, HEARD = 0.02, 0.7
 """Where it may be talk: less of the order than the one, and it is none; less than the other, and it is asked about."""
-DOUBTED = 0.3
+DOUBTED = 0.7
 """From this doubt on an explicit order, too, is asked about: it may mean another line. An undo means none: it takes
 back what was done last."""
 
