@@ -1611,11 +1611,14 @@ class AsyncKeepbook:
         agent: one of the book's agents: its name or id
         """
     async def owners(self) -> builtins.list[str]:
-        """Everybody who has a book here."""
+        """The names of all owners that have a book here."""
     async def facts(self) -> builtins.dict[str, str]:
         """What is open: engine, place, size, schema."""
-    async def sweep(self) -> keepbook.jobs.SweepResult:
-        """Do everything that is due, once, for every owner: what `keepbook jobs` repeats for ever."""
+    async def sweep(self, told: collections.abc.Callable[[], bool] = ...) -> keepbook.jobs.SweepResult:
+        """Do all that is due, for every owner, until it is told to stop: what `keepbook jobs` repeats for ever.
+
+        told: made_at, key, transcript, link, model and prompt_version, as in `record`
+        """
     async def import_from(
         self,
         place: str | pathlib.Path,

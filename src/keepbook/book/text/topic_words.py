@@ -59,6 +59,14 @@ class Lexicon:
                 self._add_spaced(_PART.findall(_without_accents(word)))
         self._shortest = min(map(len, self._beginnings), default=0)
 
+    def _add_spaced(self, parts: list[str]) -> None:
+        if len(parts) > 1:
+            self._phrases[parts[0]].append(parts)
+        elif parts[0].endswith("*"):
+            self._beginnings.add(parts[0][:-1])
+        else:
+            self._words.add(parts[0])
+
     def letters_known(self, word: str) -> int:
         """How many letters of a word of small letters are a word here, or the beginning of one."""
         if word in self._words or (word.endswith("s") and word[:-1] in self._words):
