@@ -9,11 +9,12 @@ from keepbook.storage.tables.chats import messages, threads
 
 PERSONS_PART = "deeds"
 PERSONS_MARK = f'{{"{PERSONS_PART}":'
-"""How the stored parts of a turn begin that the person said at a door of ours; only our own code writes it."""
+"""The beginning of the stored `parts` of a turn that the person said in one of our own chats; only our own code writes
+it."""
 
 
 def person_spoke(tx: Tx, thread_id: str) -> bool:
-    """Whether the person said a turn of a chat at a door of ours; all others were recorded, or said by an agent."""
+    """Whether the person said a turn in one of our own chats; others were recorded, or said by an agent."""
     return bool(_BY_PERSON.tuples(tx.conn, {"owner": tx.owner, "thread_id": sought(thread_id)}))
 
 

@@ -1,4 +1,4 @@
-"""What of a chat is in view: the person may take turns out of it that others recorded."""
+"""The messages of a chat that a model is sent: the person may take turns that others recorded out of view."""
 
 from collections.abc import Container, Sequence
 from typing import Any, TypeVar

@@ -1,4 +1,4 @@
-"""The memories that came out of a chat, and what became of them."""
+"""Finds the memories that were learned from a chat, and what became of them."""
 
 from typing import NamedTuple
 

@@ -13,7 +13,7 @@ from keepbook.storage.prepared_statement import PreparedForIds, PreparedStatemen
 from keepbook.storage.tables.chats import threads
 
 MOST_TITLES = 5_000
-"""So many titles are looked through, those of the last touched chats."""
+"""How many titles are searched: those of the chats that were touched last."""
 
 
 class FoundTitles(NamedTuple):

@@ -1,7 +1,7 @@
-"""The rules of a block, kept in the book: what of a preset decided its bytes.
+"""Stores the rules of a block in the book: the part of a preset that decided its bytes.
 
-A preset is a file that somebody may edit or remove. So the book spells the rules out once, in canonical JSON under its
-digest, and an injection names the digest: rendered again it is what the session was given.
+A preset is a file that somebody may edit or remove. So the book stores the rules as canonical JSON under their digest,
+and an injection names the digest: so its block can be rendered again exactly as the session was given it.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from keepbook.strict_toml import Wrong
 
 
 class SpelledRules(NamedTuple):
-    """A row of `block_rules`, but for its owner."""
+    """A row of `block_rules` without its owner."""
 
     digest: str
     rules: str
@@ -26,7 +26,7 @@ class SpelledRules(NamedTuple):
 
 @lru_cache(maxsize=64)
 def spell_rules(rules: BlockRules) -> SpelledRules:
-    """The rules of a preset as the book keeps them. What is not set is left out, as in a file."""
+    """The rules of a preset as the book stores them. Values that are not set are left out, as in a file."""
     told = {one.name: _plain(getattr(rules, one.name)) for one in fields(BlockRules)}
     text = canonical_json({name: value for name, value in told.items() if value is not None})
     return SpelledRules(digest_of_rules(text), text)
@@ -38,7 +38,7 @@ def digest_of_rules(text: str) -> str:
 
 @lru_cache(maxsize=64)
 def read_rules(text: str) -> BlockRules:
-    """Rules as they were spelled."""
+    """The rules that were stored as this JSON."""
     try:
         return fit_block_rules(stored_json.load_json(text))
     except Wrong as wrong:

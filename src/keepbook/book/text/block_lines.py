@@ -12,7 +12,7 @@ from keepbook.book.ground import stored_json
 from keepbook.patterns import regex
 
 HEAD, TITLE, LINE, MORE = "head", "title", "line", "more"
-"""What a block says of itself, the title of a group, a memory, what it had no room for."""
+"""The kinds of a line: the head, the title of a group, a memory, and the note on what there was no room for."""
 
 
 class BlockLine(NamedTuple):
@@ -35,7 +35,7 @@ def block_text(lines: Sequence[BlockLine]) -> str:
 
 
 def _with_line_ends(lines: Sequence[BlockLine]) -> Iterator[tuple[str, BlockLine]]:
-    """Each line with the line ends before it: one within a group, two before everything else."""
+    """Each line, with one line end before it inside a group, and two before anything else."""
     before = None
     for line in lines:
         if before is None:

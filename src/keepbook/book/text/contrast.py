@@ -1,9 +1,9 @@
 """Whether two statements about the same matter point in different directions, from their words alone.
 
-Three things turn a statement round: a denial (`words.polarity`), a word of degree (more and less, often and rarely),
-and what stands on which side of a comparison (tea over coffee, coffee over tea). Each is looked for by its own closed
-class of function words, so what is compared does not matter. Two turns cancel out: less risky than bonds, and bonds are
-riskier. The words come in folded and in order; this module does not split texts.
+Three things reverse a statement: a denial (`words.polarity`), a word of degree (more and less, often and rarely), and
+the order of a comparison (tea over coffee, coffee over tea). Each is recognised by a closed class of function words, so
+it does not matter what is compared. Two reversals cancel out: less risky than bonds, and bonds are riskier. The words
+are passed in folded and in order; this module does not split texts.
 """
 
 from collections.abc import Sequence
@@ -17,18 +17,18 @@ def word_set(listed: str) -> frozenset[str]:
 UP = word_set("more most always often usually mostly frequently mehr immer oft meist mas siempre mer alltid ofte")
 DOWN = word_set("less least fewer fewest rarely seldom hardly barely weniger selten kaum menos mindre sjelden moins")
 ABOVE, BELOW = word_set("over above uber"), word_set("under below unter")
-"""Of degree only before a number: over 50,000, but over the weekend."""
+"""Words of degree before a number only: "over 50,000", but not "over the weekend"."""
 COMPARE = word_set("than als enn instead anstatt")
-"""What stands before one of these is held against what stands after it."""
+"""Words that compare what stands before them with what stands after them."""
 COMPARE_PREFERRED = word_set("over above before to framfor fremfor foran gegenuber")
-"""So do these, after a word of preference and what is preferred."""
+"""Words that do so only after a word of preference."""
 PREFERENCES = ("prefer", "favor", "favour", "rank", "rather", "foretrekk", "bevorzug", "lieber", "heller", "prefier")
 ROUTES = {"from": "to", "von": "nach", "fra": "til"}
-"""The words before the two ends of a way."""
+"""The words before the origin and the destination of a route."""
 
 
 class Sides(NamedTuple):
-    """The words before and after the point at which a statement can be turned round."""
+    """The words on the two sides of a comparison or route."""
 
     before: frozenset[str]
     after: frozenset[str]

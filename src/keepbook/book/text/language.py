@@ -17,7 +17,7 @@ from keepbook.patterns import regex
 UNKNOWN = "unknown"
 LANGUAGES = ("en", "de", "es", "nb", "fr")
 FEW = 3
-"""Words without a language that may be a name; more of them are a language that is not known here."""
+"""A text with at most so many unknown words may be a name; with more it is in a language that is not known here."""
 _WORD = regex(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _LATIN_END = "\u024f"
 """The last letter of the Latin script in plain and accented forms."""
@@ -64,7 +64,7 @@ def _counts(text: str, words: list[str]) -> Counter[str]:
 
 
 def _of_equals(names: list[str], otherwise: str) -> str:
-    """Of languages that have as much for them: what the talk was in, else English, where it is one of them."""
+    """One of several languages with equal counts: that of the talk so far, or else English, if it is among them."""
     if otherwise in names:
         return otherwise
     if "en" in names:

@@ -27,14 +27,14 @@ HOW_OFTEN = word_set("""
     sometimes occasionally regularly ever still really currently anymore longer also now today generally normally
     manchmal gelegentlich noch mehr a veces todavia noen ganger av til fortsatt lenger
     """)
-"""How often and for how long: said of the same matter."""
+"""Words for how often and how long. They are no part of a line's matter."""
 ATTITUDES = word_set("""
     like likes liked liking love loves loved loving enjoy enjoys enjoyed enjoying adore adores
     dislike dislikes disliked disliking hate hates hated hating loathe loathes detest detests
     """)
-"""One attitude: which way it goes is the line's polarity."""
+"""Words of liking and disliking, which count as one: polarity tells them apart."""
 PERSON = word_set("user person ich yo jeg eg je")
-"""Whoever the book is about: "User smokes" and "I smoke" are said of the same one."""
+"""Words for the person of the book: "User smokes" and "I smoke" are about the same person."""
 _ATTITUDE = "<attitude>"
 _TURNS = STOP_WORDS | DENIALS | UP | DOWN | ABOVE | BELOW | COMPARE | HOW_OFTEN | PERSON
 _GIVEN_UP = word_set("stop stops stopped stopping quit quits quitting")
@@ -88,12 +88,12 @@ def _compared_stems(text: str) -> Sides | None:
 # The same once more
 
 _LIGHT = word_set("i i'm im me my am is has have their a an the still also that")
-"""Words that tell a quotation from a note of the same matter, and nothing else."""
+"""Words in which only the wording differs, such as that of a quotation and a note of the same matter."""
 _BEFORE = word_set("""
     like as i i've we you told said mentioned wrote know remember that before already again earlier yes yeah yep right
     correct exactly that's true so well and ok okay
     """)
-"""Words with which people say that they say something again."""
+"""Words by which people say that they repeat something."""
 _AFTER = tuple(map(tokens, ("don't you", "right", "you know", "as always", "as you know")))
 
 

@@ -1,8 +1,8 @@
 """Finds the person's own words in a message, and how much of them is read.
 
-What stands between fences or behind ">" is pasted and is nobody's word. Of the rest at most `MOST` letters are read,
-half from the beginning and half from the end: people say what they want first or last. The message is scanned once, by
-its marks alone, so that a very long one costs hardly more than a usual one.
+Text between fences or after ">" is pasted and counts as nobody's word. Of the rest at most `MOST` letters are read,
+half from the beginning and half from the end, since people say what they want first or last. The message is searched
+once for these marks alone, so a very long one costs hardly more than a usual one.
 """
 
 import re
@@ -12,14 +12,14 @@ from typing import NamedTuple
 from keepbook.patterns import regex
 
 MOST = 8_000
-"""Letters of a person's own words that are understood in one message."""
+"""How many letters of a person's own words in one message are read."""
 _NEAR = 100
-"""How far a cut looks for a blank, so that it lies between words."""
+"""Within how many letters a blank is looked for, so that a cut lies between words."""
 
 Offsets = tuple[int, int]
 
 _MARKED = regex(r"^ {0,3}(?:(?P<fence>`{3,}|~{3,})[^\n]*(?:\n|\Z)|>[^\n]*(?:\n {0,3}>[^\n]*)*+(?:\n|\Z))", re.MULTILINE)
-"""A fence, or the lines behind ">" that follow each other."""
+"""Matches a fence, or successive lines that begin with ">"."""
 
 
 class OwnWords(NamedTuple):
@@ -58,7 +58,7 @@ def without_pasted(text: str) -> str:
 
 
 def _blanks(text: str) -> str:
-    """As many blanks; lines stay lines."""
+    """As many blanks as the text has letters; line breaks stay."""
     return "\n".join(" " * len(line) for line in text.split("\n"))
 
 
@@ -89,7 +89,7 @@ def _quotes(lines: str) -> bool:
 
 
 def _between(taken: list[Offsets], text: str) -> list[Offsets]:
-    """What lies between the stretches that are taken and has more than blanks."""
+    """The stretches between those that are read, if they have more than blanks."""
     edges = [0, *(edge for span in taken for edge in span), len(text)]
     free = zip(edges[::2], edges[1::2], strict=True)
     return [(start, end) for start, end in free if start < end and not text[start:end].isspace()]
@@ -118,10 +118,10 @@ def _last(own: list[Offsets], text: str) -> list[Offsets]:
 
 
 def _cut_before(text: str, start: int, at: int) -> int:
-    """The last end of a word before `at`; `at` itself where no blank is near."""
+    """The last end of a word before `at`; `at` itself if no blank is near."""
     return next((cut for cut in range(at, max(start, at - _NEAR), -1) if text[cut - 1].isspace()), at)
 
 
 def _cut_after(text: str, at: int, end: int) -> int:
-    """The first begin of a word behind `at`; `at` itself where no blank is near."""
+    """The first beginning of a word after `at`; `at` itself if no blank is near."""
     return next((cut + 1 for cut in range(at, min(end - 1, at + _NEAR)) if text[cut].isspace()), at)

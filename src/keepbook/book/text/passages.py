@@ -1,4 +1,4 @@
-"""Cuts a long text into passages to be embedded: one vector of a page would have nothing of its details.
+"""Cuts a long text into passages to be embedded, since one vector for a whole page would lose its details.
 
 Sentences stay whole where they can, and all passages of a text are about as long. Length is counted in bytes: a
 character of a script without spaces says as much as several letters.
@@ -9,9 +9,9 @@ from itertools import groupby
 from keepbook.patterns import regex
 
 PASSAGE = 360
-"""So many bytes make a passage, some sixty words: enough to know what it is about."""
+"""How many bytes a passage has, some sixty words: enough to tell what it is about."""
 MOST = 32
-"""A text has no more passages than this; those of a very long one are longer."""
+"""The most passages of a text; those of a very long text are longer."""
 
 _SENTENCE = regex(r"[^.!?。！？\n]*(?:[.!?。！？\n]+[\s\"'”’»)]*|$)")
 _WORD = regex(r"\S{1,60}\s*|\s+")
@@ -34,7 +34,7 @@ def passages(text: str) -> list[str]:
 
 
 def _pieces(text: str, most: float) -> list[str]:
-    """Sentences, and the words of one that would be more than a passage."""
+    """The sentences of a text, or if one is longer than a passage, its words."""
     found: list[str] = []
     for sentence in filter(None, _SENTENCE.findall(text)):
         if len(sentence.encode()) <= most:

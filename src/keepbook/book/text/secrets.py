@@ -1,9 +1,9 @@
-"""Secrets in a text: what may pass through a conversation but must never be remembered.
+"""Finds secrets in a text: words that may occur in a conversation but must never be remembered.
 
-There are three kinds of proof. A thing may carry its own (a card's check digit, an IBAN's remainder, the prefix of
-a key); the words around it may say so ("the alarm code's 5518", "Passwort ist …"); or it is a string that only a
-machine writes. Everyday numbers, ids and talk about passwords are none of these.
-A secret is a span of the text that covers only what is secret, so that the rest stays readable once redacted.
+A secret is recognised in one of three ways: by itself (a card's check digit, an IBAN's remainder, the prefix of a key);
+by the words around it ("the alarm code's 5518", "Passwort ist …"); or as a string that only a machine writes. Everyday
+numbers, ids and talk about passwords are no secrets. The span of a secret covers only the secret, so that the rest
+stays readable when it is redacted.
 """
 
 import math
@@ -117,7 +117,8 @@ _THOUSANDS = regex("[123](?: 3)+")
 
 
 def _card_shaped(text: str) -> Iterator[list[re.Match[str]]]:
-    """Runs of digits that stand alone, unless grouped like an amount, and runs within them grouped like a card."""
+    """Groups of digits that may be a card number: whole runs, unless they are grouped like an amount, and parts of runs
+    that are grouped like a card."""
     for run in _digit_runs(text):
         if not _THOUSANDS.fullmatch(_lengths(run)):
             yield run
@@ -314,7 +315,7 @@ _SIGN = regex(r"[^\w\s'’.,/-]")
 
 
 def _looks_made_up(value: str) -> bool:
-    """Not a word: digits among letters, a sign or a capital in the middle."""
+    """Whether a value looks like no word: it has digits among letters, or a sign or a capital in the middle."""
     if len(value) < 4 or value.casefold() in _KEEPERS or _PLACEHOLDER.match(value):
         return False
     letters, digits = any(map(str.isalpha, value)), sum(map(str.isdecimal, value))
@@ -324,7 +325,8 @@ def _looks_made_up(value: str) -> bool:
 
 
 def _could_be(found: re.Match[str], value: str) -> bool:
-    """In quotes, or a word that ends its clause: "… is swordfish", not "… is weak" nor "… is hard to guess"."""
+    """Whether a word may be a password: it stands in quotes, or ends its clause ("… is swordfish"), and is no ordinary
+    word ("… is weak", "… is hard to guess")."""
     word = value.casefold()
     if word in _ORDINARY or word.endswith(("ed", "ing")) or _PLACEHOLDER.match(word):
         return False
@@ -375,7 +377,8 @@ _FIGURE = regex("[0-9]+")
 
 
 def _is_random(string: str) -> bool:
-    """Letters and digits change places as in no word, name or date, and no sign comes often."""
+    """Whether a string looks random: letters and digits alternate as in no word, name or date, and no character is
+    frequent."""
     plain = _NOT_PLAIN.sub("", string)
     changes = sum(one.isdigit() != two.isdigit() or (one.islower() and two.isupper()) for one, two in pairwise(plain))
     shares = [count / len(plain) for count in Counter(plain).values()]

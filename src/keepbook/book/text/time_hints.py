@@ -14,7 +14,7 @@ from keepbook.errors import Invalid
 from keepbook.patterns import regex
 
 DAY = "@"
-"""What the mark of a day begins with: `@8`, `@may`, `@2023`."""
+"""The beginning of a day's marks in the index: `@8`, `@may`, `@2023`."""
 MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
     "december",

@@ -1,7 +1,7 @@
 """The days on which what is told happened: "Saturday I varnished it" is about the Saturday before it was said.
 
-A text is cut into what it tells of one day each. A sentence with a day of its own begins the next piece, others go with
-the one before; questions tell nothing. What lies ahead is dated by the day it was said.
+A text is cut into pieces that each tell of one day. A sentence that names a day begins the next piece, other sentences
+belong to the one before; questions are left out. Events that lie ahead are dated by the day they were told on.
 """
 
 from datetime import date, datetime

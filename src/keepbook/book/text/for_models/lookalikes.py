@@ -91,7 +91,8 @@ _RUN = regex(r"([^\W\d_])\1*")
 _HIDDEN, _SIDE, _MOST_DOUBLED = 6, 2, 8
 """A shorter reading, or one that shares fewer letters with what stands behind the gap, is too often another word."""
 _LEAST, _WIDEST = 4, 3
-"""A shorter word with a digit is a size or a model ("5k", "mp3"); a wider gap stands between words."""
+"""A disguised word has at least 4 letters, since shorter ones with a digit are sizes or models ("5k", "mp3"); a gap
+between its letters has at most 3 characters, since a wider one separates words."""
 
 
 def disguised_words(text: str) -> list[str]:
@@ -171,12 +172,12 @@ def _spelled_words(text: str) -> list[tuple[int, int, str]]:
 
 
 def _is_disguised(word: str) -> bool:
-    """Whether signs or digits pass for some of its letters; a number is none, nor what has few letters."""
+    """Whether signs or digits stand for some of a word's letters. Numbers and words of few letters do not count."""
     letters = sum(sign.isalpha() for sign in word)
     return len(word) >= _LEAST and len(word) <= 2 * letters < 2 * len(word)
 
 
 def _readings(word: str) -> list[str]:
-    """What a word with signs or digits is read as: a stroke is an l or an i."""
+    """The words that a word with signs or digits may be read as: a stroke may be an l or an i."""
     bare = word.strip("!|")
     return [bare.translate(stroke).translate(_AS_LETTERS) for stroke in _STROKE]

@@ -1,8 +1,8 @@
-"""The tagged parts of a prompt, in which text is told as data: nothing in a text can end one or begin one.
+"""The tagged parts of a prompt, which hold text as data: nothing in a text can end or begin such a part.
 
-Inside a part no sign is left that could open a tag, whatever would stand behind it. Outside, where people paste code
-and markup, only what names a part of ours is made plain. Signs that cannot be seen are dropped before either, or they
-would stand between `<` and `/` unnoticed.
+Inside a part, every character that could open a tag is replaced. Outside, where people paste code and markup, only tags
+that name one of our parts are made plain. Invisible characters are dropped first, since they could hide between `<` and
+`/`.
 """
 
 import re
@@ -11,10 +11,10 @@ from keepbook.book.text.for_models.unseen import drop_unseen
 from keepbook.patterns import regex
 
 PARTS = ("context", "screen")
-"""The parts of a chat's prompt. What the model is told to take for data stands in them."""
+"""The parts of a chat's prompt. The model is told to take their contents for data."""
 PLAIN = "‹"
 OPENERS = "<＜﹤"
-"""What a model takes for the beginning of a tag."""
+"""Characters that a model may take for the beginning of a tag."""
 _PLAIN = dict.fromkeys(map(ord, OPENERS), PLAIN)
 _OPENER = regex(f"[{OPENERS}]")
 _TAG = regex(rf"(?P<opens>[{OPENERS}]++)(?P<inside>[^{OPENERS}>＞﹥]*+)(?P<closed>[>＞﹥]?)")
@@ -23,7 +23,7 @@ _NAMED_FIRST = regex(rf"\W*+(?:{'|'.join(PARTS)})(?!\w)", re.ASCII | re.IGNORECA
 
 
 def as_part(name: str, text: str) -> str:
-    """A part of a prompt that ends where it says."""
+    """A part of a prompt with this text, which cannot end it earlier."""
     return f"<{name}>\n{as_part_text(text)}\n</{name}>"
 
 
@@ -33,12 +33,12 @@ def as_part_text(text: str) -> str:
 
 
 def beside_parts(text: str) -> str:
-    """Text that can stand before or after a part: it names none in a tag."""
+    """Text that can stand before or after a part: it has no tag that names one."""
     return plain_part_tags(drop_unseen(text))
 
 
 def plain_part_tags(text: str) -> str:
-    """The same, of a text in which everything can be seen."""
+    """The same, for a text without invisible characters."""
     if _OPENER.search(text):
         return _TAG.sub(_plain_if_ours, text)
     return text

@@ -1,7 +1,7 @@
-"""One safe line of a block: what somebody wrote opens nothing, ends nothing and passes for nothing of ours.
+"""Makes one safe line of a block: what somebody wrote cannot open or end a part of the prompt, or imitate our marks.
 
-Contents are hostile until shown otherwise: what cannot be seen is dropped, what breaks a line is folded, markup that
-opens something or passes for a prefix or mark of ours becomes plain text. Ordinary sentences come through untouched.
+Contents are treated as hostile: invisible characters are dropped, line breaks are folded, and markup that opens
+something or looks like a prefix or mark of ours becomes plain text. Ordinary sentences stay unchanged.
 """
 
 import re
@@ -12,9 +12,9 @@ from keepbook.book.text.for_models.unseen import drop_unseen
 from keepbook.patterns import regex
 
 WRITER_CHARS = 60
-"""So much of a writer's name is shown."""
+"""How many letters of a writer's name are shown."""
 NO_NAME = "an agent"
-"""Who has a name that nobody can see."""
+"""Shown for a writer whose name has no visible character."""
 
 # Most contents are plain ASCII sentences and pass with one look; what is not surely harmless goes the long way.
 HARMLESS = regex(r"[A-Za-z$\"'(][ -;=-Z\\-_a-~]*")
@@ -70,7 +70,7 @@ def safe_statement(text: str) -> str:
 
 
 def _passes_for_writer(text: str) -> bool:
-    """Whether words end like the mark of who wrote a line."""
+    """Whether a text ends like the mark that names a line's writer."""
     return text[-1:] == ")" and _BY in text.lower().replace(" ", "")
 
 
@@ -90,7 +90,7 @@ def without_ids(text: str) -> str:
 
 
 def _unlike_quotation(text: str) -> str:
-    """A note that would pass for a quotation keeps its words and gets other marks."""
+    """A note that looks like a quotation, with other marks around the same words."""
     if text.startswith("“") or (text.startswith("(") and ") “" in text):
         return text.replace("“", '"').replace("”", '"')
     return text

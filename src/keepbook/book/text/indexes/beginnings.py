@@ -1,9 +1,9 @@
 """Finding a piece of text in memories by words and beginnings of words, through the word index.
 
-A piece is found where it begins a word and goes on letter for letter: "oslo in m" in "Oslo in May". The index has
-stems, so a beginning is looked up as itself, with all that goes on from it, and as what stemming may have left of a
-longer word. That brings too many rather than too few; the texts themselves decide. The rarest word of the piece is
-enough; where all are common, and for scripts without spaces, every memory is read.
+A piece is found if it begins a word and continues letter for letter: "oslo in m" in "Oslo in May". The index has stems,
+so a beginning is looked up together with all terms that begin with it, and with the stems that a longer word may have.
+That finds too many memories rather than too few; their texts are compared then. Only the rarest word of the piece is
+looked up. If all its words are common, and for scripts without spaces, every memory is read.
 """
 
 from sqlalchemy import and_, bindparam, select
@@ -14,11 +14,11 @@ from keepbook.storage.prepared_statement import PreparedForIds, PreparedStatemen
 from keepbook.storage.tables.memory import terms
 
 FEW = 2000
-"""A word that more memories have is no help."""
+"""If more memories than this have a word, looking it up does not help."""
 SHORTEST = 2
-"""No stem is shorter than this, but for words that are."""
+"""The shortest stem of a word that is longer itself."""
 LEFT_OVER = ("", "e", "i", "l")
-"""What stemming puts in place of an ending: hoping, hope; flies, fli; ability, abl."""
+"""What stemming may leave in place of an ending: hoping, hope; flies, fli; ability, abl."""
 APOSTROPHES, POINTS = "'’", ",."
 LAST = "\uffff"
 
@@ -57,7 +57,7 @@ def is_looked_up(word: str) -> bool:
 
 
 def possible_stems(word: str) -> list[str]:
-    """What the index may have of a word that begins like this, besides terms that do."""
+    """The stems that a word with this beginning may have in the index, besides those that begin with it too."""
     shorter = [word[:end] + left for end in range(SHORTEST, len(word)) for left in LEFT_OVER]
     return list(dict.fromkeys([stem(word), *shorter]))
 
@@ -74,7 +74,7 @@ def ids_with_beginnings(tx: Tx, piece: str) -> set[str] | None:
 
 
 def _ids_of_word(tx: Tx, word: str) -> set[str] | None:
-    """None where they are many."""
+    """The ids of memories that have the word; None if they are too many."""
     asked = {"owner": tx.owner, "most": FEW + 1}
     found = _GOING_ON.tuples(tx.conn, {**asked, "first": word, "after": word + LAST})
     if len(found) <= FEW and word.isalpha():

@@ -1,8 +1,8 @@
-"""The word index of chats: which turn says which term. Hidden context and incognito chats are not indexed.
+"""The word index of chats: which turn has which term. Hidden context and incognito chats are not indexed.
 
 Beside its words each turn has marks, in the same table: how much it says, whether it asks, whether it says how things
-are to be always, who speaks, and the day. A mark begins with a sign that no analysed word can begin with, so that the
-two never clash. A speaker without a name has the role as mark: `~user`, `~assistant`.
+are always to be, who speaks, and the day. A mark begins with a character with which no term can begin, so the two never
+clash. For a speaker without a name the role is the mark: `~user`, `~assistant`.
 """
 
 import re
@@ -27,9 +27,9 @@ SAYS, ASKS, STANDS, SPEAKER = "#", "?", "!", "~"
 who speaks."""
 USER, ASSISTANT = SPEAKER + "user", SPEAKER + "assistant"
 INDEXED = ("user", "assistant")
-"""Whose turns are found by their words."""
+"""The roles whose turns are indexed."""
 AT_ONCE = 500
-"""Of so many turns the words are written together."""
+"""How many turns are indexed with one statement."""
 
 # Rules
 
@@ -43,7 +43,7 @@ def speaker_marks(speaker: str | None, role: str) -> list[str]:
 
 
 def _marks_of_text(text: str, role: str) -> dict[str, float]:
-    """The marks that a turn has by what it says."""
+    """The marks of a turn that follow from its text."""
     known = {SAYS: float(sum(word not in STOP_WORDS for word in tokens(text)))}
     if "?" in text:
         known[ASKS] = 1.0

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from keepbook.book.ground.in_pieces import Gaps
 
 LETTERS_AT_ONCE = 20_000
-"""Of so many letters at most the words are written together with their turns."""
+"""If new turns have at most so many letters, they are indexed in the same transaction."""
 TERMS_IN_A_PIECE, TURNS_IN_A_PIECE = 5000, 100
-"""A piece ends with the turn that fills it."""
+"""How many terms and turns a piece has at most; it ends with the turn that reaches one of these."""
 
 # Operations
 
@@ -72,7 +72,7 @@ def write_words(database: Database, owner: str, thread_id: str, gaps: "Gaps | No
 
 
 def _fill_piece(missing: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], dict[int, TurnWords]]:
-    """As many turns as fill a piece, and their words."""
+    """The turns of one piece, and their words."""
     piece: list[Mapping[str, Any]] = []
     words: dict[int, TurnWords] = {}
     room = TERMS_IN_A_PIECE
