@@ -76,7 +76,8 @@ def read_card(
     if not found:
         raise Invalid("the answer holds no JSON object of its own", field="card", code="invalid_card")
     quotable = given if is_alone(answer) else (*given, *instructed)
-    quoted = [kept for one in given_objects(quotable) if (kept := _fitting(card, one, now)) is not None]
+    fitting = (_fitting(card, one, now) for one in given_objects(quotable))
+    quoted = [slots for slots in fitting if slots is not None]
     for one in reversed(found):
         kept = _fitting(card, one, now)
         if kept is not None and kept not in quoted and not stands_in_words(one, quotable):
