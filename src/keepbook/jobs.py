@@ -117,7 +117,7 @@ def sweep(
         _sweep(database, open_book, extensions, swept, gaps)
     except ToldToStop:
         swept.is_cut_short = True
-    if {due.PURGE, due.PURGE_CHAT} & swept.done.keys():
+    if not swept.is_cut_short and database.holds_removed():
         database.compact()
     database.tally.add({("jobs", kind): times for kind, times in swept.done.items()})
     database.tally.add({("failed_jobs", ""): len(swept.failed)})
@@ -314,7 +314,7 @@ def _purge(book: Book, item: Due) -> bool:
         if item.id not in erase.due_for_purge(tx, later(stamp(tx.clock()), days=-TRASH_DAYS)):
             return False
         erase.purge(tx, job, item.id)
-        tx.compact = False  # once, at the end of the sweep
+        tx.compact_later = True  # at the end of the sweep
     return True
 
 
@@ -326,8 +326,7 @@ def _purge_chat(database: Database, gaps: Gaps, book: Book, item: Due) -> bool:
         elif not going.is_going(tx, item.id):
             due.cancel(tx, due.PURGE_CHAT, item.id)
             return False
-    # Files are rewritten once, at the end of the sweep.
-    return going.remove_left(database, owner=book.owner, thread_id=item.id, gaps=gaps, compact=False)
+    return going.remove_left(database, owner=book.owner, thread_id=item.id, gaps=gaps, sweeps=True)
 
 
 def _expire(book: Book, item: Due) -> bool:

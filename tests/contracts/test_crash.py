@@ -24,6 +24,7 @@ import pytest
 
 from keepbook import Keepbook, KeepbookError, LimitReached
 from keepbook.settings import Settings
+from keepbook.storage.engines import removed_bytes
 
 # Read when the file is loaded: the tests themselves run without any setting of the developer.
 SECONDS = float(os.environ.get("KEEPBOOK_TEST_SECONDS", "0"))
@@ -301,8 +302,12 @@ def test_what_the_trash_gave_up_is_in_no_byte_of_the_files(book_url: str, kb: Ke
 
 
 @on_sqlite
-def test_secrets_deleted_one_after_another_leave_no_byte_while_the_others_stay(book_url: str) -> None:
+@pytest.mark.parametrize("small", [0, removed_bytes.SMALL_FILE], ids=["in pieces", "rewritten"])
+def test_secrets_deleted_one_after_another_leave_no_byte_while_the_others_stay(
+    book_url: str, small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every deletion moves its neighbours about in their pages, and none of the copies may stay."""
+    monkeypatch.setattr(removed_bytes, "SMALL_FILE", small)
     with crowded(book_url) as kb:
         book = kb.book("alice")
         chance = random.Random(7)
@@ -316,6 +321,8 @@ def test_secrets_deleted_one_after_another_leave_no_byte_while_the_others_stay(b
             book.delete(secrets.pop(needle), forever=True)
             assert anywhere(book_url, [needle]) == set()
             assert anywhere(book_url, list(secrets)) == set(secrets)
+        assert book.verify().ok
+        assert kb._database.backend.damage() is None
 
 
 @on_sqlite

@@ -9,10 +9,10 @@ does inside one). What differs between the engines stands behind `Backend`; this
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, StatementError, TimeoutError
@@ -22,6 +22,7 @@ from keepbook.extension import Extension
 from keepbook.forking import follow_forks, forked
 from keepbook.settings import UNLIMITED, Allowance
 from keepbook.storage import schema
+from keepbook.storage.engines.backend import Backend
 from keepbook.storage.installed import Record, table_set
 from keepbook.storage.tables import TableSet
 from keepbook.storage.tally import EventTally
@@ -29,7 +30,6 @@ from keepbook.storage.transactions.behind import do_behind
 from keepbook.storage.transactions.open_transactions import OpenTransactions
 from keepbook.storage.transactions.savepoints import (
     ErrorTranslation,
-    WatchedEngine,
     operation,
     refuse_failed,
     savepoint,
@@ -60,7 +60,9 @@ class Tx:
     batches: dict[tuple[str, str], list[Any]] = field(default_factory=dict)
     """Batches of rows that are still to be sealed, by table and batch number."""
     compact: bool = False
-    """Whether something was removed for good, so that the files are rewritten after the commit."""
+    """Whether something was removed for good, so that its bytes are overwritten after the commit."""
+    compact_later: bool = False
+    """Whether a sweep does that, once for all that it removes."""
     allowance: Allowance = UNLIMITED
     reach: str | None = None
     """If set, only memories of this scope and those without a scope are served; None: all."""
@@ -100,47 +102,6 @@ class Tx:
     def restore(self, state: tuple[Any, ...]) -> None:
         self.head, self.compact, self.afterwards, self.presets, self.batches, self.counted, self.coming = state
         self.switches = self.own_preset = None  # may be out of date now; read again when needed
-
-
-class Backend(WatchedEngine, Protocol):
-    """What each engine does in its own way."""
-
-    address: str
-
-    def prepare(self, extensions: Sequence[Extension]) -> Record:
-        """Check that this program knows the schema and that it has the tables of these extensions; if not, raise an
-        error that says what to do. Returns the record of what is installed."""
-
-    def reading(self, owner: str) -> AbstractContextManager[Connection]:
-        """A snapshot that sees `owner` alone."""
-
-    def writing(self, owner: str) -> AbstractContextManager[Connection]:
-        """A durable transaction that holds the owner's write lock."""
-
-    def unscoped(self, *, writes: bool, write_lock: str | None = None) -> AbstractContextManager[Connection]:
-        """A transaction without an owner. It sees only tables without personal text. `write_lock` names a lock to hold
-        meanwhile."""
-
-    def administering(self, address: str | None) -> AbstractContextManager[Connection]:
-        """A transaction of the administrator on tables without an owner. `address` is theirs; None: this login."""
-
-    def query_once(self, ask: Callable[[Connection], Found]) -> Found:
-        """Run one query outside a transaction, on tables without an owner. It may be repeated if the connection was
-        lost."""
-
-    def compact(self) -> list[str]:
-        """Overwrite what files and logs still hold after an erasure; returns what could not be reached."""
-
-    def refusal(self, error: Exception) -> KeepbookError | None:
-        """The Keepbook error to raise in place of a database error, if a person can act on it."""
-
-    def damage(self) -> KeepbookError | None:
-        """An error that tells of damage to the files under the book, if there is any. May read all of them."""
-
-    def facts(self) -> dict[str, str]:
-        """What `keepbook doctor` shows."""
-
-    def close(self) -> None: ...
 
 
 class Database:
@@ -232,6 +193,8 @@ class Database:
                 yield tx
                 refuse_failed(self.backend, tx)
                 self._before_keeping(tx)
+                if tx.compact:
+                    self.backend.note_removal(conn)
         if tx.counted:
             self.tally.add(tx.counted)
         do_behind(self, tx)
@@ -299,6 +262,11 @@ class Database:
     def compact(self) -> list[str]:
         with self._translating:
             return self.backend.compact()
+
+    def holds_removed(self) -> bool:
+        """Whether bytes of what was removed for good are still to be overwritten."""
+        with self._translating:
+            return self.backend.holds_removed()
 
     def copy_into(self, other: "Database") -> None:
         """Make another book the same as this one. Both must be in memory."""

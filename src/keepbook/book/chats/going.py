@@ -58,7 +58,7 @@ def _remove(database: Database, *, owner: str, thread_id: str) -> None:
 
 
 def remove_left(
-    database: Database, *, owner: str, thread_id: str, gaps: "Gaps | None" = None, compact: bool = True
+    database: Database, *, owner: str, thread_id: str, gaps: "Gaps | None" = None, sweeps: bool = False
 ) -> bool:
     """Remove what is left of a chat that is going; says whether it was this that ended it. Others may do the same
     meanwhile, and it may be begun again. The words come after the turns: where there is no turn, nobody writes
@@ -85,7 +85,7 @@ def remove_left(
         this = threads.c.owner == owner, threads.c.id == thread_id, IS_GOING
         ended = tx.conn.execute(delete(threads).where(*this)).rowcount > 0
         due.cancel(tx, due.PURGE_CHAT, thread_id)
-        tx.compact = compact
+        tx.compact, tx.compact_later = True, sweeps
     gaps.freed()
     return ended
 

@@ -81,4 +81,5 @@ def erase(tx: Tx, now: str, confirm: str) -> Receipt:
     tx.conn.execute(update(tokens).where(tokens.c.owner == tx.owner).values(owner=None, name=None, revoked_at=now))
     # Last: it also takes the note of what was touched until here.
     tx.conn.execute(insert(erasures), {"owner": tx.owner, "memory_id": WHOLE_BOOK, "at": now, "event": 0})
+    tx.compact = tx.compact_later = True  # by the caller, who tells what could not be reached
     return Receipt(tx.owner, parse_stamp(now), counts, BEYOND_REACH)

@@ -228,6 +228,12 @@ class Postgres:
     def compact(self) -> list[str]:
         return ["dead rows until PostgreSQL's autovacuum has passed; an administrator's VACUUM FULL does it at once"]
 
+    def note_removal(self, conn: Connection) -> None:
+        """The server's vacuum finds it."""
+
+    def holds_removed(self) -> bool:
+        return False
+
     def refusal(self, error: Exception) -> KeepbookError | None:
         driver = error.orig if isinstance(error, DBAPIError) else error
         state = getattr(driver, "sqlstate", None)

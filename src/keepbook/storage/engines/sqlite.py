@@ -24,6 +24,7 @@ from keepbook.forking import FORK_GATE, follow_forks, forked, keep_for_ever
 from keepbook.storage import schema
 from keepbook.storage.engines import book_file
 from keepbook.storage.engines.book_file import APPLICATION_ID, FileConnection, FileIdentity
+from keepbook.storage.engines.removed_bytes import note_removal, overwrite_removed, removals
 from keepbook.storage.engines.sqlite_connection import WatchedConnection
 from keepbook.storage.installed import Record, read_record, to_install
 from keepbook.storage.prepared_statement import driver_of
@@ -125,29 +126,20 @@ class Sqlite:
         driver.failed = False
 
     def compact(self) -> list[str]:
-        """Rewrite the file and empty the log: deleted bytes are overwritten at once, but a rebalanced page keeps copies
-        in its gaps, and the log keeps older pages. A reader in another process can hold that back."""
         if self._in_memory:
             return []
         with FORK_GATE:
-            return self._rewrite()
+            return overwrite_removed(self._connect, self._path)
 
-    def _rewrite(self) -> list[str]:
-        left = []
-        conn = self._connect()
-        try:
-            conn.execute("VACUUM")
-            deadline = time.monotonic() + min(self._busy_seconds, 5.0)
-            while conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-                if time.monotonic() > deadline:
-                    left.append("the write-ahead log while another program reads it; it empties itself after that")
-                    break
-                time.sleep(0.05)
-        except sqlite3.OperationalError:
-            left.append("the free space of the file while another program uses it; erase again to compact it")
-        finally:
-            conn.close()
-        return left
+    def note_removal(self, conn: Connection) -> None:
+        if not self._in_memory:
+            note_removal(driver_of(conn))
+
+    def holds_removed(self) -> bool:
+        if self._in_memory:
+            return False
+        with self._begin("DEFERRED") as conn:
+            return removals(driver_of(conn)) > 0
 
     def copy_into(self, other: Any) -> None:
         """Make another book in memory the same as this one in memory, page by page."""

@@ -1,4 +1,5 @@
-"""What comes behind a write, once that is kept: files rewritten, words of long turns, what is left of a deleted chat.
+"""What comes behind a write, once that is kept: removed bytes are overwritten, words of long turns written, and what is
+left of a deleted chat removed.
 
 Nothing that fails there is a failure of the write, nor what a signal handler raises meanwhile: it ends that work, which
 a sweep does later. Only an order to end the process goes on, with a note that the write is kept.
@@ -13,7 +14,7 @@ from keepbook.errors import KeepbookError
 def do_behind(database: Any, tx: Any) -> None:
     """Do what a transaction that is kept has left to do."""
     try:
-        if tx.compact:
+        if tx.compact and not tx.compact_later:
             database.compact()
         for work in tx.afterwards:
             work(database)
