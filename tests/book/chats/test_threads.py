@@ -12,9 +12,10 @@ import pytest
 from tests.extensions.storage.every_table import OWNED
 
 from keepbook.book.chats import adding
-from keepbook.book.chats.face import Chat
+from keepbook.book.chats.face import Chat, NewTurn, record_session
 from keepbook.book.chats.threads import MESSAGE_LIMIT, TITLE_LIMIT
 from keepbook.book.ground import due
+from keepbook.book.ground.idempotency import StoredAnswer, store_answer
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
 from keepbook.book.memory.proposals import Proposal
@@ -775,5 +776,36 @@ def test_of_an_incognito_chat_a_program_keeps_and_sees_nothing(kb: Any, alice: A
     assert program.threads.list() == []
     with pytest.raises(NotFound):
         program.threads.get(chats[0].id)
+    for by_session in (
+        lambda: program.thread("private"),
+        lambda: program.thread("private", incognito=True),
+        lambda: record_session(program, "private", [NewTurn("user", "Call me")]),
+    ):
+        with pytest.raises(NotFound):
+            by_session()
+    for chat in chats:
+        theirs = Chat(program, chat.thread)
+        for use in (
+            theirs.messages, theirs.pencil, theirs.inject, lambda theirs=theirs: theirs.thread,
+            lambda theirs=theirs: theirs.add("user", "Call me"),
+            lambda theirs=theirs: theirs.add_all([NewTurn("user", "Call me")]),
+        ):  # fmt: skip
+            with pytest.raises(NotFound):
+                use()
+        assert len(chat.messages()) == 1
     assert len(alice.threads.list()) == 2
     assert alice.remember("Has a lover called Zoe", thread_id=chats[0].id, turn_ids=["1"]).event is not None
+
+
+@pytest.mark.parametrize("what", ["chat", "note"])
+def test_no_kept_answer_tells_again_what_was_deleted_for_good(kb: Any, alice: Any, what: str) -> None:
+    chat, note = alice.thread("one"), alice.notes.write("Zoe called")
+    chat.add("user", "Zoe called")
+    with alice.writing() as (tx, _):
+        store_answer(tx, "k1", b"sent", StoredAnswer(201, '{"text": "Zoe called"}'))
+    assert rows(kb, "answers") == 1
+    if what == "chat":
+        alice.threads.delete(chat.id, forever=True)
+    else:
+        alice.notes.delete(note.id)
+    assert rows(kb, "answers") == 0

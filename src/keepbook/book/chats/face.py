@@ -113,7 +113,14 @@ class Chat:
     def thread(self) -> Thread:
         """The chat's present state."""
         with self.book.reading() as (tx, _, _):
-            return threads.get_thread(tx, self.id)
+            return self._shown(tx)
+
+    def _shown(self, tx: Tx) -> Thread:
+        """The chat, if the actor may know that there is one."""
+        thread = threads.get_thread(tx, self.id)
+        if is_hidden(self.book, tx, thread):
+            raise threads.no_chat(self.id)
+        return thread
 
     def add(
         self,
@@ -137,6 +144,8 @@ class Chat:
     def _record(
         self, tx: Tx, turns: Sequence[NewTurn], words: Sequence[TurnWords | None], hidden: str | None = None
     ) -> list[Message]:
+        if self.book.hand.is_program:
+            self._shown(tx)
         coming = [
             ComingTurn(
                 one.role, one.text, _moment(tx, one.at), speaker=one.speaker, hidden=hidden, parts=one.parts,
@@ -151,7 +160,7 @@ class Chat:
         meanwhile, a `Conflict` with the code `turns` says so."""
         words = _read_ahead(self.book, turns)
         with self.book.writing(apart=True) as (tx, _):
-            now = threads.get_thread(tx, self.id).turns
+            now = self._shown(tx).turns
             if after is not None and after != now:
                 raise Conflict(f"chat {self.id} has {now} turns by now; read it again", code="turns", turns=now)
             return self._record(tx, turns, words)
@@ -181,12 +190,14 @@ class Chat:
     def messages(self) -> Sequence[Message]:
         """Every turn of the chat, in order."""
         with self.book.reading() as (tx, _, _):
+            if self.book.hand.is_program:
+                self._shown(tx)
             return threads.messages_of(tx, self.id)
 
     def inject(self, *, scope: str | None = None) -> str:
         """The memory block of this chat: rendered once, then the same bytes. Incognito chats have none."""
         with beside_memory(self.book).writing() as (tx, _):  # a block that is not wanted is empty
-            thread = threads.get_thread(tx, self.id)
+            thread = self._shown(tx)
             if thread.incognito or not switches.is_memory_on(tx):
                 return ""
             if self.session is None:
@@ -198,6 +209,9 @@ class Chat:
 
     def pencil(self) -> Sequence[Pencil]:
         """What closing would keep or propose of what was said so far, each beside its turn. Nothing of it is stored."""
+        if self.book.hand.is_program:
+            with self.book.reading() as (tx, _, _):
+                self._shown(tx)
         return self.book.pencil_of(self.id)
 
     def decline(self, key: str) -> Pencil:
@@ -250,7 +264,10 @@ class Chats:
             if told.get("agent"):
                 refuse_words(tx, self._book.origin, Told(labels=(told["agent"],)))
             owners.make_known(tx, stamp(tx.clock()))  # who only chats has a book too
-            return Chat(self._book, threads.start_thread(tx, stamp(tx.clock()), chosen.name, **told))
+            thread = threads.start_thread(tx, stamp(tx.clock()), chosen.name, **told)
+            if is_hidden(self._book, tx, thread):
+                raise threads.no_chat(told["session"])
+            return Chat(self._book, thread)
 
     def get(self, thread_id: str) -> Chat:
         with self._book.reading() as (tx, _, _):

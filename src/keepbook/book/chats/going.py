@@ -13,6 +13,7 @@ from sqlalchemy import bindparam, delete, func, select, tuple_, update
 
 from keepbook.book.chats.threads import get_thread
 from keepbook.book.ground import due
+from keepbook.book.ground.idempotency import forget_answers
 from keepbook.book.ground.when import stamp
 from keepbook.book.text.indexes.word_index import take_vectors
 from keepbook.storage.database import Database, Tx
@@ -41,6 +42,7 @@ def let_go(tx: Tx, thread_id: str) -> None:
         due.cancel(tx, work, thread_id)
     now = stamp(tx.clock())
     due.remind(tx, due.PURGE_CHAT, thread_id, now)
+    forget_answers(tx)
     told = dict.fromkeys(("session", "title", "titled_by", "focus", "summary", "compressed", "failure", "out_of_view"))
     set_columns(
         tx.conn, threads, {"owner": tx.owner, "id": thread_id},

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import delete, insert, select, update
 
 from keepbook.book.chats.threads import MESSAGE_LIMIT
+from keepbook.book.ground.idempotency import forget_answers
 from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.limits import clean_text, clean_whole
 from keepbook.book.ground.when import parse_stamp, stamp
@@ -69,6 +70,7 @@ def edit(tx: Tx, now: str, id: str, text: str) -> Note:
 def delete_note(tx: Tx, id: str) -> Note:
     note = get_note(tx, id)
     tx.conn.execute(delete(notes).where(notes.c.owner == tx.owner, notes.c.id == id))
+    forget_answers(tx)
     return note
 
 

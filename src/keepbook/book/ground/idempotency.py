@@ -103,6 +103,11 @@ def store_answer(tx: Tx, key: str, request: bytes, answer: StoredAnswer) -> None
     )
 
 
+def forget_answers(tx: Tx) -> None:
+    """Remove all that are stored, when something is deleted for good: an answer quotes what was written."""
+    tx.conn.execute(delete(answers).where(answers.c.owner == tx.owner))
+
+
 def _digest(request: bytes) -> str:
     return hashlib.sha256(request).hexdigest()
 

@@ -10,11 +10,13 @@ from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.ledger import ledger
 from keepbook.book.ledger.ledger import Origin
-from keepbook.book.memory.memories import find_row, to_state
+from keepbook.book.memory.memories import find_row, to_state, version_rows
+from keepbook.book.memory.proposals import alike
 from keepbook.book.memory.write_path import refuse_guarded
 from keepbook.errors import Invalid, NotAllowed
 from keepbook.storage.database import Tx
 from keepbook.storage.tables import WHOLE_BOOK
+from keepbook.storage.tables.choices import proposals
 from keepbook.storage.tables.ledger import owners
 from keepbook.storage.tables.memory import erasures, memories
 from keepbook.storage.tables.upkeep import identities, page_sessions, tokens
@@ -30,6 +32,7 @@ class Receipt:
     beyond_reach: tuple[str, ...]
 
 
+AT_ONCE = 200
 BEYOND_REACH = ("backups and archived write-ahead logs made earlier",)
 
 
@@ -41,8 +44,20 @@ def purge(tx: Tx, origin: Origin, id: str) -> None:
     refuse_guarded(tx, origin, id)
     at = ledger.begin_entry(tx)
     event = ledger.append(tx, origin, "purge", at, memory_id=id, sealed=False)
+    _remove_offers_of(tx, id)
     tx.conn.execute(insert(erasures), {"owner": tx.owner, "memory_id": id, "at": at, "event": event})
     tx.compact = True
+
+
+def _remove_offers_of(tx: Tx, id: str) -> None:
+    """Remove the proposals that say what the memory said, whether they wait or were decided. The one whose yes wrote it
+    does not name it, and a no keeps its words too. Those that name the memory go with the erasure itself."""
+    said = {row.content for row in version_rows(tx, id) if row.content is not None}
+    theirs = select(proposals.c.id, proposals.c.content).where(proposals.c.owner == tx.owner)
+    same = [one.id for one in tx.conn.execute(theirs) if any(alike(one.content, text) for text in said)]
+    for start in range(0, len(same), AT_ONCE):
+        these = proposals.c.id.in_(same[start : start + AT_ONCE])
+        tx.conn.execute(delete(proposals).where(proposals.c.owner == tx.owner, these))
 
 
 def purge_due(tx: Tx, origin: Origin) -> int:
