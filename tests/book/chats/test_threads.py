@@ -760,11 +760,12 @@ def test_a_turn_takes_the_place_of_an_earlier_one_only(alice: Any, place: int) -
     assert [one.text for one in chat.messages()] == ["Hello"]
 
 
-def test_of_an_incognito_chat_a_program_keeps_and_sees_nothing(kb: Any, alice: Any) -> None:
+@pytest.mark.parametrize("parts", [{"deeds": []}, None], ids=["said", "recorded"])
+def test_of_an_incognito_chat_a_program_keeps_and_sees_nothing(kb: Any, alice: Any, parts: Any) -> None:
     agent = kb.book("alice", by="agent", name="Helper")
     chats = [alice.threads.start(incognito=True), alice.thread("private", incognito=True)]
     for chat, ref in zip(chats, (chats[0].id, "private"), strict=True):
-        chat.add("user", "My lover is called Zoe", parts={"deeds": []})
+        chat.add("user", "My lover is called Zoe", parts=parts)
         for write in (
             lambda ref=ref: agent.remember("Has a lover called Zoe", thread_id=ref, turn_ids=["1"]),
             lambda chat=chat: agent.notes.bookmark(chat.id, 1),
@@ -793,6 +794,8 @@ def test_of_an_incognito_chat_a_program_keeps_and_sees_nothing(kb: Any, alice: A
             with pytest.raises(NotFound):
                 use()
         assert len(chat.messages()) == 1
+    with pytest.raises(NotAllowed):
+        program.export(io.StringIO())
     assert len(alice.threads.list()) == 2
     assert alice.remember("Has a lover called Zoe", thread_id=chats[0].id, turn_ids=["1"]).event is not None
 

@@ -24,10 +24,15 @@ def is_incognito(tx: Tx, session: str) -> bool:
     return bool(tx.conn.execute(query).scalar())
 
 
+def person_is_heard(tx: Tx, thread_id: str) -> bool:
+    """Whether a chat has a turn that the person said at a door of ours, or recorded by their own hand."""
+    return bool(_OF_PERSON.tuples(tx.conn, {"owner": tx.owner, "thread_id": sought(thread_id)}))
+
+
 def spoke_incognito(tx: Tx) -> bool:
     """Whether the person said anything in a chat of which programs see nothing."""
     query = select(threads.c.id).where(threads.c.owner == tx.owner, threads.c.incognito == 1)
-    return any(person_spoke(tx, id) for id in tx.conn.execute(query).scalars())
+    return any(person_is_heard(tx, id) for id in tx.conn.execute(query).scalars())
 
 
 def being_closed(tx: Tx, now: str) -> int:
@@ -51,6 +56,16 @@ _SAID_SINCE = PreparedStatement(
         messages.c.at >= bindparam("since"),
         messages.c.speaker == bindparam("speaker"),
         messages.c.text.contains(bindparam("words")),
+    )
+    .limit(1)
+)
+_OF_PERSON = PreparedStatement(
+    select(messages.c.turn)
+    .where(
+        messages.c.owner == bindparam("owner"),
+        messages.c.thread_id == bindparam("thread_id"),
+        messages.c.role == "user",
+        messages.c.recorded_by.is_(None),
     )
     .limit(1)
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from keepbook.book.chats import adding, going, learned_memories, notes, pencil, threads
 from keepbook.book.chats.adding import ComingTurn
-from keepbook.book.chats.chat_facts import PERSONS_PART, person_spoke
+from keepbook.book.chats.chat_facts import PERSONS_PART, person_is_heard, person_spoke
 from keepbook.book.chats.closing_result import ClosingResult
 from keepbook.book.chats.notes import Note
 from keepbook.book.chats.pencil import Pencil
@@ -84,16 +84,17 @@ def _moment(tx: Tx, at: Any) -> str:
 
 def refuse_persons_chat(book: OpenBook, tx: Tx, thread_id: str) -> None:
     """Refuse an agent that would close, rename, archive, restore or trash a chat in which the person spoke."""
-    if book.hand.is_person or not person_spoke(tx, thread_id):
+    if book.hand.is_person:
         return
     if is_hidden(book, tx, threads.get_thread(tx, thread_id)):
         raise threads.no_chat(thread_id)
-    book.ask("chats.end")
+    if person_spoke(tx, thread_id):
+        book.ask("chats.end")
 
 
 def is_hidden(book: OpenBook, tx: Tx, thread: Thread) -> bool:
-    """Whether a program asks for what the person says in an incognito chat."""
-    return thread.incognito and book.hand.is_program and person_spoke(tx, thread.id)
+    """Whether a program asks for what the person says in an incognito chat, or records there."""
+    return thread.incognito and book.hand.is_program and person_is_heard(tx, thread.id)
 
 
 @explain_arguments

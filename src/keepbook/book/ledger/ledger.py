@@ -337,6 +337,11 @@ def is_by_person(tx: Tx, actor: str, thread_id: str | None) -> bool:
     """Whether the actor is the person, or an agent's tool in one of our own chats, which acts for them."""
     if actor == "person" or thread_id is None:
         return actor == "person"
+    return is_our_chat(tx, thread_id)
+
+
+def is_our_chat(tx: Tx, thread_id: str) -> bool:
+    """Whether a chat is one of our own, not an outside agent's session."""
     ours = select(threads.c.id).where(threads.c.owner == tx.owner, threads.c.session.is_(None))
     return tx.conn.execute(ours.where(threads.c.id == thread_id)).first() is not None
 

@@ -202,7 +202,7 @@ class Change:
     def is_persons_first_word(self) -> bool:
         """Whether the person acts now on a memory that they had not put away before, but others may have. Then an entry
         is written even if nothing changes: from then on no agent may bring it back."""
-        acts = ledger.is_by_person(self.tx, self.origin.actor, self.origin.thread_id)
+        acts = self.origin.actor == "person" or self.origin.for_person
         return acts and not (self.automatic or ledger.is_put_away_by_person(self.tx, self.id))
 
     def unchanged(self) -> Written:

@@ -105,7 +105,9 @@ def set_open_files_aside() -> None:
 def identity_of(path: str) -> FileIdentity:
     try:
         found = os.stat(path)
-    except OSError:
+    except OSError as error:
+        if error.errno is None:  # not the system's: what a signal handler raised, such as TimeoutError
+            raise
         return None
     return found.st_dev, found.st_ino
 
@@ -179,8 +181,9 @@ def _make_private(path: str) -> None:
     """Make the file, with rights for its owner alone; SQLite gives its log the same rights."""
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    except OSError:  # it is there, or SQLite will say why it cannot be
-        return
+    except OSError as error:  # it is there, or SQLite will say why it cannot be
+        if error.errno is None:  # see `identity_of`
+            raise
 
 
 def _open_at_fork(path: str) -> Conflict:

@@ -49,3 +49,14 @@ def test_a_key_that_was_used_for_something_else_is_no_tools_mistake(
     assert agent.post("/api/tools/remember", json={"content": "Has a cat"}, headers=once).status_code == 200
     other = agent.post("/api/tools/remember", json={"content": "Has a dog"}, headers=once)
     assert (other.status_code, other.json()["code"]) == (409, "key_reused")
+
+
+def test_no_program_does_in_one_of_the_persons_chats_what_then_counts_as_theirs(
+    kb: Any, alice: Any, client: Callable[..., Any]
+) -> None:
+    chat, bikes = alice.threads.start(), kb.book("alice", by="agent").remember("Rides bicycles")
+    agent = client(kb.tokens.create("alice", kind="agent", scopes=("read", "write")).token)
+    forged = agent.post(f"/api/tools/forget?thread_id={chat.id}&turn_ids=1", json={"memory": bikes.id})
+    assert (forged.status_code, forged.json()["code"]) == (404, "not_found")
+    assert agent.post("/api/tools/forget?thread_id=session-7", json={"memory": bikes.id}).json()["error"] is None
+    assert agent.post(f"/api/memory/{bikes.id}/restore").status_code == 200

@@ -6,6 +6,8 @@ from fastapi import APIRouter, Body, Depends, Path, Query
 from fastapi.responses import Response
 
 from keepbook.book.book import Book
+from keepbook.book.chats.threads import no_chat
+from keepbook.book.ledger.ledger import is_our_chat
 from keepbook.doors.http.call import Call, json_response, permitted_call
 from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL
@@ -91,6 +93,8 @@ def call_tool(
 def _tools(call: Call, chosen: ToolChoice) -> ToolSet:
     """An agent's tools always act on the agent's word."""
     book = call.caller.tools_book(call.kb, "http")
+    if chosen.thread_id is not None and call.book.hand.is_program:
+        _refuse_our_chat(book, chosen.thread_id)
     if call.caller.agent is not None:
         return bound_tools(book, call.caller.agent, records=False)
     if chosen.outside:
@@ -103,3 +107,10 @@ def _tools(call: Call, chosen: ToolChoice) -> ToolSet:
         chosen.preset, book, outside=chosen.outside, extra=extra, mode=chosen.mode, thread_id=chosen.thread_id,
         turn_ids=chosen.turn_ids,
     )  # fmt: skip
+
+
+def _refuse_our_chat(book: Book, thread_id: str) -> None:
+    """A program names its own sessions: in one of our own chats, what an agent's tool does counts as the person's."""
+    with book.reading() as (tx, _, _):
+        if is_our_chat(tx, thread_id):
+            raise no_chat(thread_id)
