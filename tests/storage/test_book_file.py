@@ -218,3 +218,20 @@ def test_presets_and_the_database_agree_how_long_a_content_may_be() -> None:
     (rule,) = [one for one in versions.c.content.constraints if isinstance(one, CheckConstraint)]
     least, most = CONTENT_LENGTH
     assert str(rule.sqltext) == f"length(content) BETWEEN {least} AND {most}"
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+def test_what_a_signal_handler_raises_is_not_taken_for_a_file_that_is_gone(
+    alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TimeoutError, which many raise on SIGALRM, is an OSError."""
+    alice.remember("Lives in Oslo")
+
+    def struck(_: object) -> Any:
+        raise TimeoutError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(book_file.os, "stat", struck)
+        with pytest.raises(TimeoutError):
+            alice.remember("Lives in Bergen")
+    assert [one.content for one in alice.list().items] == ["Lives in Oslo"]

@@ -62,7 +62,7 @@ class Texts:
         not the one that a change is based on."""
         written: list[Written] = []
         for change in changes:
-            self._book._embed_first(change.line)
+            self._book._read_first(change.line, change.body)
         with self._book.writing(apart=True):
             self._refuse_taken(changes)
             for change in changes:

@@ -116,7 +116,7 @@ class Writing(OpenBook):
         )  # fmt: skip
         if self.hand.agent is not None and scope not in (None, self.hand.agent):
             raise NotAllowed("this token speaks for one agent: it writes for nobody else's scope", code="bound")
-        self._embed_first(content)
+        self._read_first(content, body)
         with self.writing() as (tx, preset):
             return changes.remember(tx, self.origin, preset, _with_period(tx, said, since, until))
 
@@ -149,7 +149,7 @@ class Writing(OpenBook):
             confidence=confidence, importance=importance, valid_from=valid_from, valid_until=valid_until,
             thread_id=thread_id, turn_ids=turn_ids, force=force,
         )  # fmt: skip
-        self._embed_first(content)
+        self._read_first(content, body)
         with self.writing() as (tx, preset):
             dated = _with_period(tx, said, since, until)
             return changes.update(

@@ -285,7 +285,7 @@ class Chats:
 
     def rename(self, thread_id: str, title: str, *, by: str = "person") -> Thread:
         if not self._book.hand.is_person:
-            self._book._embed_first(title)
+            self._book._read_first(title)
         with self._book.writing() as (tx, _):
             refuse_persons_chat(self._book, tx, thread_id)
             if by == "person" and self._book.origin.actor == "agent":

@@ -14,6 +14,7 @@ from keepbook.book.owners import authority, owners, switches
 from keepbook.book.owners.authority import Actor
 from keepbook.book.owners.owners import Presets
 from keepbook.book.recall.vectors import Meaning
+from keepbook.book.text.topics import LONG_TEXT, find_topics
 from keepbook.errors import NotAllowed
 from keepbook.extension import Extension
 from keepbook.presets import Preset
@@ -27,6 +28,8 @@ Penciller = Callable[["OpenBook", str], Sequence[Any]]
 """Returns the pencil lines of an open chat. It is passed in by the layer of models."""
 
 Opened = TypeVar("Opened", bound="OpenBook")
+MOST_READ = 1 << 16
+"""What is longer is refused, and need not be read."""
 
 
 class OpenBook:
@@ -164,16 +167,26 @@ class OpenBook:
             self._heed_memory_off(tx)
             yield tx, self._presets.of(tx, preset), now
 
-    def _embed_first(self, words: object) -> None:
-        """Embed words before anything is locked; they will be compared with topics never to be kept."""
-        if self.meaning is None or self._is_writing or not isinstance(words, str):
+    def _read_first(self, words: object, *beside: object) -> None:
+        """Look words through, and embed them, before anything is locked: they will be compared with topics never to be
+        kept. `beside` are those that stand beside a line, which are not compared by meaning."""
+        if self._is_writing:
             return
-        never = self.meaning.topics.get(self.owner)
+        long = [one for one in (words, *beside) if isinstance(one, str) and LONG_TEXT < len(one) <= MOST_READ]
+        if (self.meaning is None or not isinstance(words, str)) and not long:
+            return
+        never, sense = None, None
+        if self.meaning is not None:
+            never, sense = self.meaning.topics.get(self.owner), self.meaning.one_by_one
         if never is None:  # the first write here
             with self._database.read(self.owner) as tx:
                 never = switches.never_topics(tx)
-        if never:
-            switches.embed_for_topics(words.strip(), never, self.meaning.one_by_one)
+        if not never:
+            return
+        if isinstance(words, str) and len(words) <= MOST_READ:
+            find_topics(words.strip(), never, sense)
+        for one in long:
+            find_topics(one, never)
 
     def _heed_memory_off(self, tx: Tx) -> None:
         """Refuse a program if the person has switched memory off."""

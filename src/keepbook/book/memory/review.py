@@ -174,7 +174,7 @@ class Review:
     def _embed_first(self, id: str) -> None:
         """Embed the proposal's content before anything is locked; it will be compared with topics never to be kept."""
         if self._book.meaning is not None:
-            self._book._embed_first(self.get(id).content)
+            self._book._read_first(self.get(id).content)
 
     def decline(self, id: str) -> Proposal:
         """Decline a proposal: nothing is kept, and it is not proposed again."""

@@ -100,14 +100,11 @@ def refuse_found(topics: Sequence[str]) -> None:
         raise NotAllowed(f"the person asked never to keep anything about {topics[0]}", code="never_topic")
 
 
-def embed_for_topics(content: str, never: Sequence[str], sense: Sense) -> None:
-    """Embed what topics are looked for by, so that it need not be done where others wait."""
-    find_topics(content, never, sense)
-
-
 def ask_about_topics(tx: Tx, told: Told, *, before: Told | None = None) -> None:
     """Ask a person who types about a topic that they want never to be kept, by raising `Conflict`. If the line `before`
     was about it too, they were asked already."""
+    if before is not None:
+        told = told.without(before)
     topics = touched_topics(tx, told)
     if topics and before is not None:
         topics = [topic for topic in topics if topic not in touched_topics(tx, before)]

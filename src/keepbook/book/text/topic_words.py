@@ -12,9 +12,9 @@ import tomllib
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from keepbook.book.text.words import fold_text
 from keepbook.patterns import regex
@@ -58,6 +58,8 @@ class Lexicon:
             else:
                 self._add_spaced(_PART.findall(_without_accents(word)))
         self._shortest = min(map(len, self._beginnings), default=0)
+        self._longest = max(map(len, self._beginnings), default=0)
+        self._heads = {beginning[: self._shortest] for beginning in self._beginnings}
 
     def _add_spaced(self, parts: list[str]) -> None:
         if len(parts) > 1:
@@ -71,24 +73,22 @@ class Lexicon:
         """How many letters of a word of small letters are a word here, or the beginning of one."""
         if word in self._words or (word.endswith("s") and word[:-1] in self._words):
             return len(word)
-        if not self._beginnings:
+        if word[: self._shortest] not in self._heads:
             return 0
-        known = (end for end in range(len(word), self._shortest - 1, -1) if word[:end] in self._beginnings)
+        longest = min(len(word), self._longest)
+        known = (end for end in range(longest, self._shortest - 1, -1) if word[:end] in self._beginnings)
         return next(known, 0)
 
     def words_in(self, said: "TokenizedText") -> set[str]:
         """The words of the list that a text has, each once."""
         found = {word for word in self._anywhere if word in said.folded}
-        for at, token in enumerate(said.tokens):
-            forms = (token, token[:-1]) if token.endswith("s") else (token,)
-            found.update(form for form in forms if form in self._words)
-            if self._beginnings:
-                starts = (token[:end] for end in range(self._shortest, len(token) + 1))
-                found.update(start for start in starts if start in self._beginnings)
-            for form in forms:
-                for phrase in self._phrases.get(form, ()):
-                    if _stands(phrase, said.tokens[at : at + len(phrase)]):
-                        found.add(" ".join(phrase))
+        found |= self._words & said.places.keys()
+        if self._beginnings:
+            found |= self._beginnings & said.starts
+        for form in self._phrases.keys() & said.places.keys():
+            for phrase in self._phrases[form]:
+                if any(_stands(phrase, said.tokens[at : at + len(phrase)]) for at in said.places[form]):
+                    found.add(" ".join(phrase))
         return found
 
 
@@ -103,13 +103,30 @@ def _stands(phrase: Sequence[str], tokens: Sequence[str]) -> bool:
     return inner and (token in (last, last + "s") or (last.endswith("*") and token.startswith(last[:-1])))
 
 
-class TokenizedText(NamedTuple):
-    folded: str
-    tokens: tuple[str, ...]
+class TokenizedText:
+    """A text and its tokens, made ready to be held against many lists."""
+
+    def __init__(self, folded: str, tokens: tuple[str, ...]) -> None:
+        self.folded, self.tokens = folded, tokens
 
     @classmethod
-    def of(cls, text: str) -> "TokenizedText":
+    def of(cls, text: str) -> Self:
         return cls(fold_text(text), (BEGINNING, *_TOKEN.findall(_without_accents(text))))
+
+    @cached_property
+    def places(self) -> dict[str, list[int]]:
+        """Where each token stands. One that ends in s counts without it too."""
+        found: dict[str, list[int]] = {}
+        for at, token in enumerate(self.tokens):
+            found.setdefault(token, []).append(at)
+            if token.endswith("s"):
+                found.setdefault(token[:-1], []).append(at)
+        return found
+
+    @cached_property
+    def starts(self) -> set[str]:
+        """All beginnings of tokens, and the tokens."""
+        return {token[:end] for token in set(self.tokens) for end in range(1, len(token) + 1)}
 
 
 def _without_accents(text: str) -> str:

@@ -5,13 +5,14 @@ meaning (`topic_meaning.py`). A person's own topic is matched by its words in an
 shipped groups are data: `topics.toml` and, learned from `topics.jsonl`, `topics.json`.
 """
 
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 
 from keepbook.book.text import topic_meaning, topic_words
-from keepbook.book.text.for_models.lookalikes import as_latin, disguised_words, hidden_words
+from keepbook.book.text.for_models.lookalikes import HiddenWord, as_latin, disguised_words, hidden_words
 from keepbook.book.text.for_models.unseen import drop_unseen
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.words import STOP_WORDS, fold_text, query_terms, stem, tokens
@@ -74,6 +75,24 @@ def find_topics(text: str, topics: Sequence[str], sense: Sense | None = None, *,
     like; a text of so few words is looked at as one too, and so is every word that was disguised."""
     if not topics:
         return []
+    if len(text) <= LONG_TEXT:
+        return _find(text, topics, sense, label)
+    kept = hashlib.sha256(repr((text, tuple(topics), label)).encode(errors="surrogatepass")).digest(), id(sense)
+    known = _FOUND.get(kept)
+    if known is None or known[0] is not sense:
+        for oldest in list(_FOUND)[: max(0, len(_FOUND) + 1 - MOST_FOUND)]:
+            _FOUND.pop(oldest, None)
+        known = _FOUND[kept] = sense, tuple(_find(text, topics, sense, label))
+    return list(known[1])
+
+
+LONG_TEXT, MOST_FOUND = 1000, 1000
+_FOUND: dict[tuple[bytes, int], tuple[Sense | None, tuple[str, ...]]] = {}
+"""What was found in long texts, by their digests. They are looked through before anything is locked, and found here when
+they are written. The `sense` is kept, so that its id is given to no other."""
+
+
+def _find(text: str, topics: Sequence[str], sense: Sense | None, label: bool) -> list[str]:
     text = drop_unseen(text)
     passes_for = as_latin(text)
     if label or _is_bare(text):
@@ -81,24 +100,28 @@ def find_topics(text: str, topics: Sequence[str], sense: Sense | None = None, *,
     else:
         labels = []
     labels += disguised_words(passes_for)
+    hidden = list(hidden_words(passes_for))
     return [
         topic
         for topic in topics
         if _touches(text, topic, sense)
         or (passes_for != text and _touches(passes_for, topic, None))
         or any(_is_label_of(one, topic) for one in labels)
-        or _hides(passes_for, topic)
+        or _hides(hidden, topic)
     ]
 
 
-def _hides(text: str, topic: str) -> bool:
+def _hides(words: Sequence[HiddenWord], topic: str) -> bool:
     """Whether words as they stand say nothing of a topic, and what a reader sees in them is a word of it."""
     name = group_named(topic)
     if name is None:
-        tells = partial(_letters_of_own, _own_words(topic))
+        wanted = _own_words(topic)
+        if len(wanted) != 1:
+            return False
+        tells = partial(_letters_of_own, wanted[0])
     else:
         tells = partial(topic_words.letters_of_sure, name)
-    for hidden in hidden_words(text):
+    for hidden in words:
         told = tells(hidden.reading)
         if told >= hidden.least and not any(tells(word) or word in STOP_WORDS for word in hidden.stands):
             return True
@@ -109,8 +132,8 @@ def _own_words(topic: str) -> list[str]:
     return [word for word in query_terms(topic) if word not in STOP_WORDS]
 
 
-def _letters_of_own(wanted: Sequence[str], word: str) -> int:
-    if len(wanted) == 1 and word[:3] == wanted[0][:3] and _has(wanted[0], {stem(word)}):
+def _letters_of_own(wanted: str, word: str) -> int:
+    if word[:3] == wanted[:3] and _has(wanted, {stem(word)}):
         return len(word)
     return 0
 
@@ -222,7 +245,7 @@ def _own(text: str, topic: str, sense: Sense | None, *, of_label: bool = False) 
     if found is not None:
         return found
     wanted = _own_words(topic)
-    said = set(map(stem, tokens(text)))
+    said = _stems_of(text)
     like = _likeness(text, topic, sense)
     if wanted and all(_has(word, said) for word in wanted):
         return like is None or like >= ELSE or topic != topic.lower()
@@ -231,6 +254,12 @@ def _own(text: str, topic: str, sense: Sense | None, *, of_label: bool = False) 
     if len(names) == len(wanted) and any(name in said and (of_label or _capital(name, text)) for name in proper):
         return True  # "Project Nightjar" is also called Nightjar; "the Tesla position" is not any Tesla
     return like is not None and like >= OWN
+
+
+@lru_cache(maxsize=8)
+def _stems_of(text: str) -> set[str]:
+    """The stems of a text, kept for the next topic."""
+    return set(map(stem, tokens(text)))
 
 
 def _likeness(text: str, topic: str, sense: Sense | None) -> float | None:

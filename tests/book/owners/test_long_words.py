@@ -1,0 +1,53 @@
+"""Long words are looked through for topics never to be kept before anything is locked."""
+
+from typing import Any
+
+import pytest
+
+from keepbook.book.text import topics
+from keepbook.book.texts import TextChange
+from keepbook.errors import Conflict, NotAllowed
+
+LONG = "We walked along the river and spoke of the weather and of boats. " * 40
+
+
+@pytest.fixture
+def locked(kb: Any, alice: Any, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The lengths of the long texts that are looked through while the owner's lock is held."""
+    alice.choose(never=["health", "the boat race"])
+    found: list[int] = []
+    find = topics._find
+
+    def watched(text: str, *rest: Any) -> Any:
+        if kb._database.is_writing and len(text) > topics.LONG_TEXT:
+            found.append(len(text))
+        return find(text, *rest)
+
+    monkeypatch.setattr(topics, "_find", watched)
+    return found
+
+
+@pytest.mark.parametrize("by", ["person", "agent"])
+def test_no_long_words_are_looked_through_while_anybody_waits(kb: Any, locked: list[int], by: str) -> None:
+    book = kb.book("alice", by=by)
+    line = book.remember("Likes rivers", body=LONG).id
+    book.update(line, "Likes wide rivers")
+    book.update(line, "Likes wide rivers", body=LONG + "And of trees.")
+    book.texts.write(
+        [TextChange(scope="notes", name=f"{nth}.md", line=f"Note {nth}", body=f"{nth} {LONG}") for nth in range(2)]
+    )
+    assert locked == []
+    assert book.verify().ok
+
+
+def test_what_was_looked_through_before_is_heeded(kb: Any, alice: Any, locked: list[int]) -> None:
+    ill = LONG + "My doctor says that I have diabetes."
+    with pytest.raises(Conflict) as asked:
+        alice.remember("Likes rivers", body=ill)
+    assert asked.value.code == "against_topic"
+    with pytest.raises(NotAllowed) as refused:
+        kb.book("alice", by="agent").remember("Likes rivers", body=ill)
+    assert refused.value.code == "never_topic"
+    alice.choose(never=[])
+    assert alice.remember("Likes rivers", body=ill).event
+    assert locked == []
