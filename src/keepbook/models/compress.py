@@ -126,7 +126,8 @@ def to_said(message: Message) -> PromptMessage | None:
     calls = tuple(ToolCall(**part) for part in message.calls if part["name"] != ORDER)
     if message.role not in ("user", "assistant") or not (message.text.strip() or calls):
         return None
-    return PromptMessage(message.role, marked(message), hidden_beside(message), calls)
+    is_part = message.recorded_by is not None
+    return PromptMessage(message.role, marked(message), hidden_beside(message), calls, is_part)
 
 
 def calls_to_parts(calls: Sequence[ToolCall]) -> list[dict[str, Any]]:

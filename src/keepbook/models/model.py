@@ -130,6 +130,8 @@ class PromptMessage:
     text: str
     hidden: str | None = None
     calls: tuple[ToolCall, ...] = ()
+    is_part: bool = False
+    """Whether the text is a part of its own already, as a recorded turn is."""
 
 
 BREAK = "\n\n"
@@ -138,7 +140,9 @@ BREAK = "\n\n"
 
 def with_hidden(said: PromptMessage) -> str:
     """A message as one text: the hidden context first, in its own part, then what the person wrote."""
-    text = beside_parts(said.text)
+    text = said.text
+    if not said.is_part:
+        text = beside_parts(text)
     if said.hidden:
         return f"{as_part('context', said.hidden)}\n\n{text}"
     return text

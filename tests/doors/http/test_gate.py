@@ -239,6 +239,7 @@ def test_a_server_on_every_address_answers_to_numbers_but_not_to_an_attackers_na
     [
         {"Origin": "https://evil.example"},
         {"Origin": "null"},
+        {"Origin": "http://["},
         {"Origin": "http://127.0.0.1:1234"},
         {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site"},

@@ -394,7 +394,13 @@ def _is_ip_address(host: str) -> bool:
 def _from_elsewhere(headers: RequestHeaders) -> bool:
     """Whether the Origin header names another site. Such a request may use a token, but never local access."""
     origin = headers.get("origin")
-    return origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower()
+    if origin is None:
+        return False
+    try:
+        site = urlsplit(origin).netloc
+    except ValueError:  # no address at all, which no page of ours sends
+        return True
+    return site.lower() != headers.get("host", "").lower()
 
 
 def _refuse_other_sites(headers: RequestHeaders) -> None:

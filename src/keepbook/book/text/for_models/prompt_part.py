@@ -10,7 +10,7 @@ import re
 from keepbook.book.text.for_models.unseen import drop_unseen
 from keepbook.patterns import regex
 
-PARTS = ("context", "screen")
+PARTS = ("context", "screen", "recorded")
 """The parts of a chat's prompt. The model is told to take their contents for data."""
 PLAIN = "‹"
 OPENERS = "<＜﹤"

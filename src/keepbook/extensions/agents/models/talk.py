@@ -148,7 +148,9 @@ class AgentTalk(Talk):
             earlier = await asyncio.to_thread(self._earlier, spoken)
         if begun is not None:
             yield TextDelta(begun.text)
-        prompt, model = PromptMessage("user", marked(spoken), hidden_beside(spoken)), work.agent.model
+        is_part = spoken.recorded_by is not None
+        prompt = PromptMessage("user", marked(spoken), hidden_beside(spoken), is_part=is_part)
+        model = work.agent.model
         order = Execution(
             work.agent, system, prompt, tools, held=work.held, earlier=earlier, begun=begun, model=model, view=view
         )
