@@ -45,7 +45,7 @@ from keepbook.book.owners.servers import Servers
 from keepbook.book.recall import rebuild
 from keepbook.book.text.indexes import words_behind
 from keepbook.book.upkeep import erase
-from keepbook.errors import KeepbookError, ModelFailed
+from keepbook.errors import KeepbookError, ModelFailed, NotFound
 from keepbook.extension import Extension, load_part
 from keepbook.settings import Settings
 from keepbook.storage.backups import copy, ending
@@ -146,11 +146,14 @@ def _sweep(
     for kind, do in work.items():
         for item in _waiting(database, now, kind):
             gaps.go_on()
+            book = open_book(item.owner)
             try:
-                if do(open_book(item.owner), item):
+                if do(book, item):
                     swept.did(kind)
             except ToldToStop:
                 raise
+            except NotFound:  # what it reminds of is not in the book, and will not come
+                _forget(book, item)
             except Exception as error:  # noqa: BLE001  whatever it is, the others have done nothing to wait for it
                 swept.failed_at(item, error)
     for part in parts:
@@ -218,6 +221,8 @@ def queue_errands(
         book = open_book(item.owner)
         try:
             id = part.queue(kb, book, item)
+        except NotFound:
+            _forget(book, item)
         except Exception as error:  # noqa: BLE001  see sweep()
             swept.failed_at(item, error)
         else:

@@ -202,6 +202,14 @@ def test_a_chat_in_the_trash_is_not_closed_and_is_once_it_is_back(kb: Any, alice
     assert alice.list().total == 1
 
 
+def test_a_reminder_of_what_is_not_there_goes(kb: Any, alice: Any) -> None:
+    with alice.writing() as (tx, _):
+        due.remind(tx, due.CLOSE, "../../x", "2026-01-01T00:00:00.000000Z")
+    assert kb.sweep().failed == []
+    with alice.reading() as (tx, _, _):
+        assert due.reminders(tx, due.CLOSE) == []
+
+
 def test_after_thirty_days_in_the_trash_nothing_of_a_chat_is_left(kb: Any, alice: Any, chat: Chat, clock: Any) -> None:
     chat.add("user", "The saxophone needs a new reed", hidden="page: Shop")
     other = alice.threads.start()

@@ -11,7 +11,7 @@ import pytest
 
 from keepbook.book.ground import in_pieces
 from keepbook.book.upkeep import importing
-from keepbook.errors import LimitReached
+from keepbook.errors import Conflict, LimitReached
 from keepbook.settings import Allowance
 
 
@@ -70,6 +70,29 @@ def test_others_write_between_the_pieces_of_one_load_and_undo_takes_that_load_al
     kept = {one.content for one in alice.list(limit=1000)}
     assert kept == {f"Something else, number {at}" for at in range(len(entries))}
     assert alice.verify().ok
+
+
+@pytest.mark.parametrize("what", FILES)
+def test_an_import_whose_book_is_erased_meanwhile_writes_nothing_more(
+    alice: Any, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What came in after it would stand in no load, so that nobody could take it back."""
+    monkeypatch.setattr(importing, "PIECE_SECONDS", 0.0)
+    pauses = list[float]()
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 3:
+            erasing = threading.Thread(target=alice.erase, args=("alice",))
+            erasing.start()
+            erasing.join()
+
+    monkeypatch.setattr(importing.time, "sleep", pause)
+    with pytest.raises(Conflict, match="erased"):
+        alice.import_(FILES[what])
+    assert alice.list().total == 0
+    assert alice.threads.list().total == 0
+    assert list(alice.loads()) == []
 
 
 @pytest.mark.parametrize("what", FILES)

@@ -96,9 +96,12 @@ def record_load(
 
 
 def grow_load(tx: Tx, nth: int, *, brought: Any, told: Mapping[str, Any]) -> None:
-    """Record what came in since, for a load that is written piece by piece; `told` has `UNDER_WAY` until the last."""
+    """Record what came in since, for a load that is written piece by piece; `told` has `UNDER_WAY` until the last.
+    Raises `Conflict` if the load is gone, because the book was erased meanwhile: what came in now could not be taken
+    back."""
     mine = update(loads).where(loads.c.owner == tx.owner, loads.c.nth == nth)
-    tx.conn.execute(mine.values(brought=_json(brought), told=_json(told)))
+    if not tx.conn.execute(mine.values(brought=_json(brought), told=_json(told))).rowcount:
+        raise Conflict("the book was erased while this came in; nothing more of it is taken in", code="erased")
 
 
 def mark_taken_back(tx: Tx, nth: int, gone: Any) -> None:

@@ -8,7 +8,7 @@ importing the same file again. A dry run leaves nothing.
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, suppress, suppress
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -30,7 +30,7 @@ from keepbook.book.upkeep.importers.write import NEW, ImportWriter, Progress
 from keepbook.book.upkeep.reading_apart import limits_in
 from keepbook.book.upkeep.take_back import take_back_unfinished
 from keepbook.book.upkeep.transfer import MergeWriter, OurFile, read_ours, rehearse_restore, restore
-from keepbook.errors import Conflict, Invalid, KeepbookError
+from keepbook.errors import Conflict, Invalid, KeepbookError, NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 
@@ -167,7 +167,8 @@ def _write_pieces(
             gaps.freed()
     except BaseException:
         if load.nth is not None and not book._is_writing:
-            take_back_unfinished(book, load.nth)
+            with suppress(NotFound):  # erased meanwhile, with all that had come in
+                take_back_unfinished(book, load.nth)
         raise
     return done
 

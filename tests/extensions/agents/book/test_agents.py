@@ -190,6 +190,13 @@ def test_one_at_a_time_has_the_turn_and_a_dead_one_is_taken_over(alice: Any, des
     assert alice.agents.claim(desk.id, lease_seconds=60) is None
 
 
+def test_a_turn_that_a_clock_ahead_took_does_not_last_until_then(alice: Any, desk: Any, clock: Any) -> None:
+    clock.forward(days=300)
+    assert alice.agents.claim(desk.id, lease_seconds=60) is not None
+    clock.forward(days=-300)
+    assert alice.agents.claim(desk.id, lease_seconds=60) is not None
+
+
 def test_who_lost_the_turn_moves_nothing_and_leaves_no_result(alice: Any, desk: Any, clock: Any) -> None:
     slow = alice.agents.claim(desk.id, lease_seconds=60)
     run = alice.runs.queue(desk.id, "manual", prompt="go")

@@ -18,7 +18,7 @@ from sqlalchemy import bindparam, func, insert, select
 from keepbook.book.ground import due, stored_json
 from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.limits import clean_count, clean_line, clean_optional, clean_text, sought
-from keepbook.book.ground.when import parse_stamp, stamp
+from keepbook.book.ground.when import later, parse_stamp, stamp
 from keepbook.book.owners import owners
 from keepbook.book.text.words import fold_text
 from keepbook.errors import Ambiguous, Conflict, Invalid, NotFound
@@ -263,7 +263,7 @@ def claim_session(tx: Tx, id: str, now: str, *, lease_seconds: float) -> Session
     row = _row(tx, id)
     if not row.memory_enabled:
         raise Conflict(f"{row.name} carries no session: its Active Memory is off", code="no_session")
-    if row.turn_until is not None and row.turn_until > now:
+    if row.turn_until is not None and now < row.turn_until <= later(now, days=1):  # a longer one is of a clock ahead
         return None
     token = secrets.token_hex(8)
     _set(tx, id, turn_until=stamp(parse_stamp(now) + timedelta(seconds=lease_seconds)), turn_by=token)
