@@ -236,6 +236,7 @@ def test_a_strict_import_brings_in_all_or_nothing(ask: Ask, run: Run, tmp_path: 
     assert ("1 would stay out" in said, "line 3" in said) == (True, True)
     assert ask("list")["total"] == 0
     assert ask("import", str(file))["memories"] == 1
+    assert "--strict is for a file of another program" in run("import", "-", "--strict", stdin="{}").err
 
 
 def test_help_says_what_an_option_takes_in_words(run_without_book: Run) -> None:
