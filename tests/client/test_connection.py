@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 from collections.abc import Callable
 from typing import Any
 
@@ -121,6 +122,15 @@ def test_what_never_comes_through_says_so(slept: list[float]) -> None:
     server = Server(*[httpx.Response(502, text="<h1>Bad gateway</h1>")] * 99)
     with pytest.raises(KeepbookError, match="502"):
         server.book().list()
+
+
+def test_a_certificate_that_is_not_trusted_is_not_waited_for(slept: list[float]) -> None:
+    refused = httpx.ConnectError("certificate verify failed")
+    refused.__cause__ = ConnectionError()
+    refused.__cause__.__context__ = ssl.SSLCertVerificationError()
+    with pytest.raises(KeepbookError, match="name its certificate in SSL_CERT_FILE"):
+        Server(*[refused] * 99).book().list()
+    assert slept == []
 
 
 def test_a_refusal_is_not_tried_again(slept: list[float]) -> None:
