@@ -19,14 +19,13 @@ from operator import ge, gt, le
 from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, NamedTuple, Self, get_args, get_origin, get_type_hints
-from urllib.parse import parse_qsl, urlsplit
 
+from keepbook.database_address import are_one_database
 from keepbook.errors import Invalid
 from keepbook.extensions import SHIPPED
 from keepbook.strict_toml import NotToml, nearest_name, parse_toml
 
 HOME = Path("~/.keepbook")
-_THIS_MACHINE = {"localhost", "127.0.0.1", "[::1]"}
 
 
 class Allowance(NamedTuple):
@@ -228,7 +227,7 @@ def load_settings(**given: Any) -> Settings:
     from_file = _read(path)
     over_file = from_environment() | explicit
     told = from_file | over_file
-    if "db" in explicit and "admin_db" in told and not _are_one_database(explicit["db"], told["admin_db"]):
+    if "db" in explicit and "admin_db" in told and not are_one_database(explicit["db"], told["admin_db"]):
         del told["admin_db"]  # it is of the database that the settings name, and another is meant
     try:
         return _with_usual_keys(Settings.of_nobody(**told))
@@ -236,21 +235,6 @@ def load_settings(**given: Any) -> Settings:
         if error.field in over_file:
             raise
         raise Invalid(f"{error.message} (in {path})", field=error.field) from None
-
-
-def _are_one_database(*addresses: str) -> bool:
-    """Whether these addresses lead to one database of one server, whoever logs in."""
-    return len({_database_at(address) for address in addresses}) == 1
-
-
-def _database_at(address: str) -> tuple[str, str]:
-    parts = urlsplit(address)
-    named = dict(parse_qsl(parts.query))
-    server = parts.netloc.rpartition("@")[2] or ":".join(filter(None, (named.get("host"), named.get("port"))))
-    server = server.lower().removesuffix(":5432")
-    if server in _THIS_MACHINE or server.startswith("/"):
-        server = ""
-    return server, parts.path.strip("/")
 
 
 def config_path() -> Path:
@@ -452,9 +436,7 @@ def _with_usual_keys(settings: Settings) -> Settings:
         has_address = getattr(settings, f"{provider}_base_url") is not None
         if key and not has_key and not has_address:
             usual[f"{provider}_key"] = SecretSetting(key)
-    if usual:
-        return settings.but(**usual)
-    return settings
+    return settings.but(**usual) if usual else settings
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -330,9 +330,11 @@ def without_place(where: str, record: Any, made: Iterable[IncomingMemory], *know
     if not beside:
         return
     kept = f" {' '.join(map(_words_of, made))} "
-    values = ((path, _as_text(value)) for path, value in _values_in(beside, (Mapping, list)))
-    others = ((path, text) for path, text in values if path not in known)
-    lost = dict.fromkeys(path for path, text in others if (words := _plain_words(text)) and f" {words} " not in kept)
+    lost: dict[str, None] = {}
+    for path, value in _values_in(beside, (Mapping, list)):
+        words = _plain_words(_as_text(value))
+        if words and path not in known and f" {words} " not in kept:
+            lost[path] = None
     if lost:
         yield LeftOut(where, f"of it, {' and '.join(lost)}: no place for it here")
 
