@@ -120,7 +120,7 @@ def test_what_never_comes_through_says_so(slept: list[float]) -> None:
         server.book().erase("alice")
     assert len(server.seen) == 1  # what cannot be known by a key is sent once
     server = Server(*[httpx.Response(502, text="<h1>Bad gateway</h1>")] * 99)
-    with pytest.raises(KeepbookError, match="502"):
+    with pytest.raises(KeepbookError, match="answered 502: the server is away"):
         server.book().list()
 
 

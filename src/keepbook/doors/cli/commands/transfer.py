@@ -94,15 +94,15 @@ def import_(
         with reading(file) as stream, show_progress("Importing") as told:
             answer = call.book.import_(_report_lines(stream, told), merge, dry_run)
         call.note_rows_without_code()
-        call.answer(answer, sheets.import_sheet)
+        call.answer(answer, sheets.import_sheet, call.book.owner)
         return
     answers = _bring_in(call, file, mapped, dry_run, strict=strict)
     taken = answers if len(answers) > 1 else answers[0]
     if not read:
-        call.answer(taken, sheets.import_sheet)
+        call.answer(taken, sheets.import_sheet, call.book.owner)
         return
     closed = [closing for one in answers for closing in _read(call, one)]
-    call.answer({"imported": taken, "read": closed}, sheets.imported_and_read)
+    call.answer({"imported": taken, "read": closed}, sheets.imported_and_read, call.book.owner)
     if any(one.status == "failed" for one in closed):
         raise typer.Exit(1)
 
