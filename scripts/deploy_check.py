@@ -43,7 +43,7 @@ def known_servers() -> dict[str, Path]:
 
 
 def read_services() -> dict[str, Any]:
-    told = {**os.environ, "KEEPBOOK_HOST": HOST, "ADMIN_PASSWORD": "administrator", "WEB_PASSWORD": "served"}
+    told = {**os.environ, "SITE": HOST, "ADMIN_PASSWORD": "administrator", "WEB_PASSWORD": "served"}
     said = subprocess.run(["docker-compose", "config"], cwd=ROOT, env=told, capture_output=True, text=True, check=True)
     whole: dict[str, Any] = yaml.safe_load(said.stdout)
     return whole

@@ -77,6 +77,23 @@ def test_the_environment_comes_before_the_file(tmp_path: Path, monkeypatch: pyte
     assert "config.toml" not in refused.value.message
 
 
+def test_an_administrator_is_of_the_database_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEEPBOOK_ADMIN_DB", "postgresql://admin:secret@localhost/keepbook")
+    for named, is_meant in {
+        None: True,
+        "postgresql://web@localhost/keepbook": True,
+        "postgresql://web@/keepbook?host=/run/postgresql": True,
+        "postgresql://web@127.0.0.1:5432/keepbook": True,
+        "postgresql://admin@localhost/restored": False,
+        "postgresql://admin@elsewhere/keepbook": False,
+        "postgresql://admin@localhost:5433/keepbook": False,
+        "keepbook.db": False,
+    }.items():
+        assert (load_settings(db=named).admin_db is not None) == is_meant, named
+    monkeypatch.setenv("KEEPBOOK_DB", "postgresql://web@pooler:6432/keepbook")
+    assert load_settings().admin_db, "what the settings say of both is believed"
+
+
 def test_settings_of_nobody_know_nothing_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KEEPBOOK_PORT", "2")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")

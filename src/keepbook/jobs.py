@@ -184,7 +184,7 @@ def keep_copies(address: str, folder: Path, settings: Settings, now: datetime, s
         draft.replace(folder / dated_now)
     except (OSError, KeepbookError) as error:
         if isinstance(error, KeepbookError):
-            why: str | None = error.code
+            why: str | None = error.message  # of PostgreSQL's own program, or of the disk: nobody's words
         else:
             why = error.strerror
         log.warning("no copy was made in %s: %s", folder, why)

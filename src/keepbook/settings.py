@@ -20,6 +20,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, NamedTuple, Self, get_args, get_origin, get_type_hints
 
+from keepbook.database_address import are_one_database
 from keepbook.errors import Invalid
 from keepbook.extensions import SHIPPED
 from keepbook.strict_toml import NotToml, nearest_name, parse_toml
@@ -225,8 +226,11 @@ def load_settings(**given: Any) -> Settings:
     path = config_path()
     from_file = _read(path)
     over_file = from_environment() | explicit
+    told = from_file | over_file
+    if "db" in explicit and "admin_db" in told and not are_one_database(explicit["db"], told["admin_db"]):
+        del told["admin_db"]  # it is of the database that the settings name, and another is meant
     try:
-        return _with_usual_keys(Settings.of_nobody(**(from_file | over_file)))
+        return _with_usual_keys(Settings.of_nobody(**told))
     except Invalid as error:
         if error.field in over_file:
             raise
@@ -432,9 +436,7 @@ def _with_usual_keys(settings: Settings) -> Settings:
         has_address = getattr(settings, f"{provider}_base_url") is not None
         if key and not has_key and not has_address:
             usual[f"{provider}_key"] = SecretSetting(key)
-    if usual:
-        return settings.but(**usual)
-    return settings
+    return settings.but(**usual) if usual else settings
 
 
 def _read(path: Path) -> dict[str, Any]:

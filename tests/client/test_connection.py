@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 from collections.abc import Callable
 from typing import Any
 
@@ -119,8 +120,17 @@ def test_what_never_comes_through_says_so(slept: list[float]) -> None:
         server.book().erase("alice")
     assert len(server.seen) == 1  # what cannot be known by a key is sent once
     server = Server(*[httpx.Response(502, text="<h1>Bad gateway</h1>")] * 99)
-    with pytest.raises(KeepbookError, match="502"):
+    with pytest.raises(KeepbookError, match="answered 502: the server is away"):
         server.book().list()
+
+
+def test_a_certificate_that_is_not_trusted_is_not_waited_for(slept: list[float]) -> None:
+    refused = httpx.ConnectError("certificate verify failed")
+    refused.__cause__ = ConnectionError()
+    refused.__cause__.__context__ = ssl.SSLCertVerificationError()
+    with pytest.raises(KeepbookError, match="name its certificate in SSL_CERT_FILE"):
+        Server(*[refused] * 99).book().list()
+    assert slept == []
 
 
 def test_a_refusal_is_not_tried_again(slept: list[float]) -> None:

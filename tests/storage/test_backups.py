@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import create_engine, make_url, text
 from tests.furnished import _program as program
 from tests.furnished import furnished
 
@@ -59,6 +59,23 @@ def test_a_copy_holds_every_owner_and_each_ledger_is_proved(
     if engine_name == "postgresql":
         assert [one for one in drawn if len(one) == 12], "a name was drawn"
         assert left_of(book_url, drawn) == 0
+
+
+@pytest.mark.parametrize("engine_name", ["postgresql"], indirect=True)
+def test_a_password_in_the_address_reaches_the_program_in_its_environment_alone(
+    kb: Any, book_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the tests' server asks for no password, a program in front of pg_dump looks at what it is given."""
+    real, looked = program("pg_dump"), tmp_path / "looked"
+    looks = tmp_path / "pg_dump"
+    looks.write_text(f'#!/bin/sh\necho "$PGPASSWORD $*" > {looked}\nexec {real} "$@"\n')
+    looks.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    kb.book("bob").remember("Keeps bees")
+    address = make_url(book_url).set(password="s:cret").render_as_string(hide_password=False)
+    back_up(address, tmp_path / "copy")
+    password, *words = looked.read_text().split()
+    assert (password, "***" in str(words), "cret" in str(words)) == ("s:cret", False, False)
 
 
 def test_a_copy_of_a_book_that_was_tampered_with_is_not_proved(

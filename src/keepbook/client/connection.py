@@ -7,6 +7,7 @@ written once; `Connection` runs it blocking, `AsyncConnection` with `await`.
 
 import random
 import secrets
+import ssl
 from asyncio import sleep as rest_async
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from copy import copy
@@ -112,7 +113,7 @@ class Carrier:
             pause = next(pauses, None)
             came = yield one
             if isinstance(came, httpx.TransportError):
-                if pause is None:
+                if pause is None or is_untrusted(came):
                     raise unreachable(self.address, came) from came
                 yield pause
                 continue
@@ -170,8 +171,21 @@ def turned_away(response: httpx.Response) -> float | None:
     return 0.0
 
 
+def is_untrusted(error: BaseException | None) -> bool:
+    """Whether a connection failed since the server's certificate is not trusted, which waiting does not change."""
+    while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
 def unreachable(address: str, error: Exception) -> KeepbookError:
     why = str(error) or type(error).__name__
+    if is_untrusted(error):
+        return KeepbookError(
+            f"{address} shows a certificate that is not trusted here ({why}); for one of your own authority name its "
+            "certificate in SSL_CERT_FILE",
+            code="unavailable",
+        )
     return KeepbookError(f"{address} cannot be reached ({why}); is it running?", code="unavailable")
 
 

@@ -134,7 +134,7 @@ def _program(name: str, words: Sequence[str], url: URL) -> None:
     found = shutil.which(name)
     if found is None:
         raise NotFound(f"{name} is not installed here; it comes with PostgreSQL's client programs", code="no_program")
-    plain = url.set(drivername="postgresql", password=None)
+    plain = URL.create("postgresql", url.username, None, url.host, url.port, url.database, url.query)
     environment = {**os.environ, "PGOPTIONS": ""}
     if url.password is not None:
         environment["PGPASSWORD"] = str(url.password)

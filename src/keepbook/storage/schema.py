@@ -316,16 +316,15 @@ def refuse_unknown(found: str | None) -> None:
 
 
 def migrate(conn: Connection) -> None:
-    """Run the migrations up to HEAD on an open connection, inside its transaction. One that contracts is refused while
-    a server is alive that does not know it."""
+    """Run the migrations up to HEAD on an open connection, inside its transaction. Refused while a server is alive that
+    the new schema would not serve."""
     found = revision(conn)
     if found is not None:
         before = KNOWN.index(found) + 1
     else:
         before = 0
-    contracting = [one for one in REVISIONS[before:] if NEEDS[one] == "contracts"]
-    if found is not None and contracting:
-        _refuse_older_servers(conn, contracting[-1])
+    if found is not None and REVISIONS[before:]:
+        refuse_older_servers(conn)
     # Imported here, since Alembic is needed only to migrate.
     from alembic import command
 
@@ -334,16 +333,20 @@ def migrate(conn: Connection) -> None:
     command.upgrade(config, "head")
 
 
-def _refuse_older_servers(conn: Connection, contracting: str) -> None:
+def refuse_older_servers(conn: Connection) -> None:
+    """Refuse to bring a schema up while a server is alive that it would not serve: one from before a revision that
+    contracts, or more than AHEAD revisions behind."""
+    oldest = _oldest_served(REVISIONS[-1])
     alive = conn.execute(
         text("SELECT name, holder, until FROM leases WHERE name LIKE :server"), {"server": f"{SERVER}%"}
     ).all()
     now = datetime.now(UTC)
-    older = [one for one in alive if datetime.fromisoformat(one.until) > now and one.holder[:4] < contracting]
+    older = [one for one in alive if datetime.fromisoformat(one.until) > now and one.holder[:4] < oldest]
     if older:
+        number = "one of them was" if len(older) == 1 else f"{len(older)} of them were"
         raise Conflict(
-            f"revision {contracting} takes away what older servers use, and {len(older)} of them was alive within "
-            "five minutes; stop them first, then upgrade again",
+            f"the new schema serves none before revision {oldest}, and {number} alive within five minutes; "
+            "stop them first, then upgrade again",
             code="older_servers",
         )
 

@@ -179,6 +179,26 @@ def test_a_newer_entry_is_in_the_way_and_named(alice: Any, action: str, newer: A
     alice.undo(blocking.event)
 
 
+def test_what_was_taken_back_is_in_the_way_of_nothing_older(alice: Any) -> None:
+    made = alice.remember("Likes chess")
+    changed = alice.update(made.id, "Likes go")
+    forgotten = alice.delete(made.id)
+    again = alice.undo(alice.undo(alice.undo(forgotten.event).event).event)
+    assert alice.undo(changed.event).content == "Likes chess"
+    with pytest.raises(Conflict, match=r"entry 7 \(undo\) touched the same memory .* undo entry 7"):
+        alice.undo(again.event)
+    with pytest.raises(Conflict, match=r"entry 7 undid it") as undone:
+        alice.undo(changed.event)
+    alice.undo(undone.value.details["by"])
+    assert [alice.undo(event).state for event in (changed.event, made.event)] == ["active", "archived"]
+    with alice.transaction():
+        one, other = alice.remember("Sails"), alice.remember("Rows")
+        link = alice.link(one.id, other.id, "related_to")
+        alice.undo(alice.unlink(link.id).event)
+    alice.undo(link.event)
+    assert alice.verify().ok
+
+
 def test_what_is_undone_cannot_be_undone_twice(alice: Any) -> None:
     update = alice.update(alice.remember("Lives in Oslo").id, "Lives in Bergen")
     undone = alice.undo(update.event)

@@ -135,6 +135,13 @@ def test_a_list_fits_eighty_columns_and_starts_with_ids(months: Run) -> None:
     assert "8 memories: 7 you said, 1 inferred. 5 of them go into every new chat." in out.replace("\n", " ")
 
 
+def test_a_list_tells_what_agents_wrote(here: Run, tmp_path: Path) -> None:
+    here("remember", "Likes tea", "--owner", "alice")
+    with Keepbook(tmp_path / "book.db") as kb:
+        kb.book("alice", by="agent").remember("Likes chess")
+    assert "2 memories: 1 you said, 1 by agents." in here("list", "--owner", "alice").out
+
+
 def test_other_states_say_why(months: Run) -> None:
     assert "archived: you took it back" in months("list", "--state", "archived").out
     assert "in the trash" in months("list", "--state", "trash").out

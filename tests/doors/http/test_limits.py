@@ -1,5 +1,6 @@
 """A crowd at the door: streams, heads, bodies and keys are counted, timed, and end with who opened them."""
 
+import asyncio
 import socket
 import threading
 import time
@@ -101,6 +102,27 @@ def test_half_a_body_is_not_waited_for(kb: Keepbook, monkeypatch: pytest.MonkeyP
             )
             assert slow.recv(1000).startswith(b"HTTP/1.1 408 ")
     assert kb.book(kb.settings.owner).list().total == 0
+
+
+def test_a_client_that_hangs_up_is_no_error_here(kb: Keepbook, caplog: pytest.LogCaptureFixture) -> None:
+    said = [{"type": "http.request", "body": b'{"content":', "more_body": True}, {"type": "http.disconnect"}]
+    answered: list[Any] = []
+
+    async def receive() -> Any:
+        return said.pop(0)
+
+    async def send(message: Any) -> None:
+        answered.append(message)
+
+    headers = [(b"host", b"127.0.0.1"), (b"content-type", b"application/json"), (b"content-length", b"100000")]
+    scope = {
+        "type": "http", "method": "POST", "path": "/api/memory/", "raw_path": b"/api/memory/", "query_string": b"",
+        "headers": headers, "client": ("127.0.0.1", 50000), "server": ("127.0.0.1", 8765), "scheme": "http",
+        "http_version": "1.1", "root_path": "",
+    }  # fmt: skip
+    asyncio.run(create_app(kb)(scope, receive, send))
+    assert [one["status"] for one in answered if one["type"] == "http.response.start"] == [499]
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
 
 
 def test_wrong_keys_are_slowed_for_each_address(kb: Keepbook) -> None:

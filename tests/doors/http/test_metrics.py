@@ -12,6 +12,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from opentelemetry import trace
+from prometheus_client import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from keepbook import Invalid
@@ -56,6 +57,13 @@ def test_writes_closes_tokens_and_errors_are_counted(kb: Any, mine: TestClient) 
     assert found["keepbook_model_cost_total", "openai:gpt"] == 0
     assert found["keepbook_errors_total", "not_found"] == 1
     assert found["keepbook_database_wait_seconds_count", "write"] > 0
+
+
+def test_a_worker_that_has_just_begun_is_in_nobodys_way(kb: Any, tmp_path: Path) -> None:
+    metrics = Metrics(kb, tmp_path)
+    (tmp_path / "counter_17.db").touch()
+    told = generate_latest(metrics.registry).decode()
+    assert "keepbook_due" in told
 
 
 def test_a_token_for_figures_reads_nothing_else(kb: Any, client: Any) -> None:

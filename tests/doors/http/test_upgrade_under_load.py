@@ -60,14 +60,15 @@ def upgrade_with(program: Path, book_url: str) -> "subprocess.CompletedProcess[s
 class Load(threading.Thread):
     """Writes and reads, one after the other, until it is stopped."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, token: str | None = None) -> None:
         super().__init__(daemon=True)
         self.address, self.stopping = address, threading.Event()
+        self.said = {"Authorization": f"Bearer {token}"} if token else {}
         self.kept: list[str] = []
         self.failed: list[Any] = []
 
     def run(self) -> None:
-        with httpx.Client(base_url=self.address, timeout=START_SECONDS) as client:
+        with httpx.Client(base_url=self.address, timeout=START_SECONDS, headers=self.said) as client:
             while not self.stopping.is_set():
                 said = {"content": f"Fact {len(self.kept)} of {self.name}", "force": True}
                 written, read = client.post("/api/memory/", json=said), client.get("/api/memory/?limit=3")
@@ -101,7 +102,7 @@ def test_one_that_expands_stops_nobody_and_one_that_contracts_waits(book_url: st
 
         refused = upgrade_with(contracting, book_url)
         assert refused.returncode == 1
-        assert "was alive within five minutes; stop them first" in refused.stderr
+        assert "one of them was alive within five minutes; stop them first" in refused.stderr
         server.terminate()
         server.wait(START_SECONDS)
     with Keepbook(book_url) as kb:

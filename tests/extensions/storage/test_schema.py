@@ -195,6 +195,28 @@ def test_a_program_runs_on_schemas_up_to_two_expanding_revisions_ahead(monkeypat
     }  # fmt: skip
 
 
+def test_an_upgrade_waits_for_every_server_that_would_not_be_served(
+    book_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Keepbook(book_url) as kb:
+        kb.servers.note("of the first revision")
+    needs = dict.fromkeys(("0001", "0002", "0003", "0004"), "expands")
+    monkeypatch.setattr(schema, "NEEDS", needs)
+    place = f"sqlite:///{book_url}"
+    if book_url.startswith("postgresql:"):
+        place = book_url.replace("postgresql:", "postgresql+psycopg:", 1)
+    engine = create_engine(place)
+    with engine.connect() as conn:
+        for newest in (3, 4):
+            monkeypatch.setattr(schema, "REVISIONS", tuple(needs)[:newest])
+            if newest == 3:
+                schema.refuse_older_servers(conn)
+            else:
+                with pytest.raises(Conflict, match="serves none before revision 0002, and one of them was alive"):
+                    schema.refuse_older_servers(conn)
+    engine.dispose()
+
+
 def test_a_new_book_bears_the_newest_revision(kb: Keepbook, book_url: str) -> None:
     assert stamped(book_url) == schema.HEAD
 

@@ -7,7 +7,7 @@ that nobody holds can be left for somebody who uses it up.
 
 from datetime import timedelta
 
-from sqlalchemy import Connection, delete, insert, update
+from sqlalchemy import Connection, delete, insert, select, update
 
 from keepbook.book.ground.when import stamp
 from keepbook.errors import Invalid
@@ -27,10 +27,13 @@ def take(database: Database, name: str, holder: str, seconds: float) -> bool:
     try:
         with database.unscoped(writes=True) as conn:
             mine = update(leases).where(leases.c.name == name, mine_or_over).values(holder=holder, until=until)
-            if not conn.execute(mine).rowcount:
-                conn.execute(insert(leases), {"name": name, "holder": holder, "until": until})
+            if conn.execute(mine).rowcount:
+                return True
+            if conn.execute(select(leases.c.name).where(leases.c.name == name)).first() is not None:
+                return False  # somebody else's; an insert that fails would stand in the log of a server
+            conn.execute(insert(leases), {"name": name, "holder": holder, "until": until})
         return True
-    except Invalid:  # the row is there, and it is somebody else's
+    except Invalid:  # somebody else has just taken it
         return False
 
 

@@ -9,7 +9,7 @@ be guessed from the digest. The owner's name is in no hash, since a book may be 
 import hashlib
 import json
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -347,13 +347,29 @@ def is_our_chat(tx: Tx, thread_id: str) -> bool:
 
 
 def newer_touch(tx: Tx, event: int, memory_id: str | None, link_id: str | None) -> Any:
-    """The first later entry about the same link, or else about the same memory; None if there is none."""
+    """The last later entry that stands about the same link, or else about the same memory; None if there is none."""
     if link_id:
         same = ledger.c.link_id == link_id
     else:
         same = (ledger.c.memory_id == memory_id) & ledger.c.link_id.is_(None)
     query = select(ledger).where(ledger.c.owner == tx.owner, ledger.c.seq > event, same).order_by(ledger.c.seq)
-    return tx.conn.execute(query.limit(1)).first()
+    return last_standing(tx.conn.execute(query))
+
+
+def last_standing(rows: Iterable[Any]) -> Any:
+    """Of entries about one thing, oldest first, the last that none of them took back. An entry and its undo leave the
+    thing as it was, so neither is in the way of what is older; an undo that is undone has the entry stand again."""
+    first: dict[int, int] = {}
+    """Of each entry, the one that it and the undos before it go back to."""
+    standing: dict[int, Any] = {}
+    for row in rows:
+        origin = row.seq
+        if row.undoes is not None:
+            origin = first.get(row.undoes, row.undoes)
+        first[row.seq] = origin
+        if standing.pop(origin, None) is None:
+            standing[origin] = row
+    return next(reversed(standing.values()), None)
 
 
 def entries(

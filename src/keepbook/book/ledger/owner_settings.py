@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 
 from keepbook.book.ground import stored_json
 from keepbook.book.ledger import ledger as chain
-from keepbook.book.ledger.ledger import Origin
+from keepbook.book.ledger.ledger import Origin, last_standing
 from keepbook.storage.database import Tx
 from keepbook.storage.tables.ledger import ledger, owners
 
@@ -70,9 +70,9 @@ def undo_settings(tx: Tx, origin: Origin, row: Any) -> Configured:
 
 
 def newer_change(tx: Tx, row: Any) -> Any:
-    """The first later entry that set any of the settings that this one did."""
+    """The last later entry that stands and set any of the settings that this one did."""
     mine = stored_json.load_json(row.after).keys()
-    return next((one for one in _entries(tx, row.seq) if stored_json.load_json(one.after).keys() & mine), None)
+    return last_standing(one for one in _entries(tx, row.seq) if stored_json.load_json(one.after).keys() & mine)
 
 
 def settings_drift(tx: Tx) -> int | None:

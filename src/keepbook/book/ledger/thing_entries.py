@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from keepbook.book.ground import stored_json
 from keepbook.book.ledger import ledger as chain
-from keepbook.book.ledger.ledger import Origin
+from keepbook.book.ledger.ledger import Origin, last_standing
 from keepbook.errors import Conflict
 from keepbook.extension import load_part, loaded_extensions
 from keepbook.storage.database import Tx
@@ -70,10 +70,8 @@ def undo_thing(tx: Tx, origin: Origin, row: Any) -> ThingSet:
 
 
 def newer_change_of_thing(tx: Tx, row: Any) -> Any:
-    """The first later entry that set any of what this one did."""
+    """The last later entry that stands and set any of what this one did."""
     mine = stored_json.load_json(row.after).keys()
     query = select(ledger).where(ledger.c.owner == tx.owner, ledger.c.seq > row.seq, ledger.c.other_id == row.other_id)
-    for one in tx.conn.execute(query.order_by(ledger.c.seq)):
-        if stored_json.load_json(one.after).keys() & mine:
-            return one
-    return None
+    later = tx.conn.execute(query.order_by(ledger.c.seq))
+    return last_standing(one for one in later if stored_json.load_json(one.after).keys() & mine)

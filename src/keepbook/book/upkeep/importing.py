@@ -23,14 +23,14 @@ from keepbook.book.owners.allowance import room_for_all
 from keepbook.book.owners.choices import get_choices
 from keepbook.book.upkeep.export_lines import altered_file
 from keepbook.book.upkeep.import_answer import Imported, to_imported
-from keepbook.book.upkeep.importers.incoming import Incoming, who_text
+from keepbook.book.upkeep.importers.incoming import Incoming, several_people, who_text
 from keepbook.book.upkeep.importers.read_file import ReadImport, read_import
 from keepbook.book.upkeep.importers.source_file import file_or_lines
 from keepbook.book.upkeep.importers.write import NEW, ImportWriter, Progress
 from keepbook.book.upkeep.reading_apart import limits_in
 from keepbook.book.upkeep.take_back import take_back_unfinished
 from keepbook.book.upkeep.transfer import MergeWriter, OurFile, read_ours, rehearse_restore, restore
-from keepbook.errors import Conflict, Invalid, KeepbookError, NotFound
+from keepbook.errors import Invalid, KeepbookError, NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 
@@ -84,13 +84,8 @@ def only_person(incoming: Incoming, theirs: str | None) -> Incoming:
             named = ", ".join(map(who_text, people)) or "nobody"
             raise Invalid(f"{theirs!r} is nobody in this file; it has: {named}", field="theirs", code="unknown_person")
         return incoming.only_of([theirs or None])
-    if len(people) > 1:
-        raise Conflict(
-            f"this file holds {len(people)} people ({', '.join(map(who_text, people))}); say with theirs which of them "
-            "this book is about. Nothing was imported",
-            code="several_people",
-            people=[who or "" for who in people],
-        )
+    if incoming.asks_whose:
+        raise several_people(incoming, "say with theirs which of them this book is about")
     return incoming
 
 

@@ -65,7 +65,7 @@ class Metrics:
         if folder is None:
             own = self.registry
         if folder is not None:
-            MultiProcessCollector(self.registry, str(folder))  # type: ignore[no-untyped-call]
+            self.registry.register(_Workers(folder))
         names = ("method", "route", "status")
         self._requests = Counter("keepbook_requests", "Requests answered.", names, registry=own)
         self._seconds = Histogram(
@@ -105,6 +105,18 @@ class Metrics:
                 (counter.labels(kind) if kind else counter).inc(times)
             if name in self._price:
                 self._cost.labels(kind).inc(times * self._price[name] / A_MILLION)
+
+
+class _Workers(Collector):
+    """What the workers of a server count, each in files of its own. A worker that starts makes a file before it writes
+    the first figure into it, and an empty one cannot be read."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def collect(self) -> Iterator[Metric]:
+        filled = [str(file) for file in self._folder.glob("*.db") if file.stat().st_size]
+        yield from MultiProcessCollector.merge(filled)  # type: ignore[no-untyped-call]
 
 
 class _Waiting(Collector):

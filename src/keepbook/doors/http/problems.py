@@ -9,6 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from keepbook.book.ground.one_line_log import get_logger
@@ -135,6 +136,10 @@ def install_problems(app: FastAPI) -> None:
         body = document(made) | {"status": error.status_code, "title": HTTPStatus(error.status_code).phrase}
         return ProblemResponse(body, error.status_code, error.headers, MEDIA_TYPE)
 
+    @app.exception_handler(ClientDisconnect)
+    def gone(_: Request, __: ClientDisconnect) -> Response:
+        return Response(status_code=CLIENT_GONE)
+
     @app.exception_handler(Exception)
     def broken(request: Request, error: Exception) -> Response:
         route = getattr(request.scope.get("route"), "path", "-")
@@ -142,6 +147,8 @@ def install_problems(app: FastAPI) -> None:
         return response(KeepbookError("something broke here; it is in the server's log", code="error"))
 
 
+CLIENT_GONE = 499
+"""The status of a request whose client hung up before it was read: no error of the server. Nobody receives it."""
 _WORDS = {
     401: "No token, or one that opens nothing",
     403: "Not allowed",

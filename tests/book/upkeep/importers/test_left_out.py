@@ -140,12 +140,21 @@ def test_columns_that_have_no_place_here_come_along() -> None:
     rows = 'text,user,date,mood,room\n"Likes tea",anna,2025-01-05,glad,\n'
     (memory,) = read(rows, "notes.csv").memories
     assert memory.metadata == {"mood": "glad"}
+    rows = "text,mood,mood,,importance\nLikes tea,glad,calm,here,0.8,more\nSings,,,,high\n"
+    tea, sings = read(rows, "notes.csv").memories
+    assert (tea.importance, tea.metadata) == (
+        0.8, {"mood": "glad", "mood 3": "calm", "column 4": "here", "column 6": "more"},
+    )  # fmt: skip
+    assert (sings.importance, left_out(read(rows, "notes.csv"))) == (
+        None, {("line 3", "of it, importance: no place for it here")},
+    )  # fmt: skip
 
 
-def test_values_that_are_no_words_are_told() -> None:
+def test_values_that_have_no_place_are_told() -> None:
     """A memory comes in; what of it has no place here does not go unsaid."""
     incoming = read([{"text": "Likes tea", "vector": [0.1, 0.2], "source": {"page": 7}}])
-    assert left_out(incoming) == {("item 1", "of it, vector and source: no words")}
+    assert incoming.memories[0].metadata == {"source.page": "7"}
+    assert left_out(incoming) == {("item 1", "of it, vector: no place for it here")}
 
 
 def test_labels_that_a_memory_has_no_place_for_are_told() -> None:

@@ -145,7 +145,7 @@ def test_what_stays_out_is_told_with_its_reason() -> None:
         "conversations-chatgpt.json": ["chat Kitchen plans", "chat Empty"],
         "graphiti.json": ["episode p3"],
         "langgraph-items.json": ["item 2"],
-        "letta.af": ["block persona", "chat Companion", "chat Companion"],
+        "letta.af": ["block persona", "agent Companion", "chat Companion", "chat Companion"],
         "mem0-history.sqlite": ["20c5563f-4525-48c9-bd26-f117632dead7"],
     }
 
@@ -290,13 +290,18 @@ def test_dates_of_other_programs(value: Any, at: str | None) -> None:
 
 def test_what_is_kept_in_other_shapes_comes_in_too() -> None:
     times = {"created_at": "2025-01-01T00:00:00Z", "updated_at": "2025-01-01T00:00:00Z"}
+    triples = [{"subject": "Bo", "predicate": "likes", "object": word, "context": "now"} for word in ("tea", "rye")]
     triple = {"kind": "Triple", "content": {"subject": "Alice", "predicate": "lives in", "object": "Oslo"}}
     items = [
         {"namespace": ["alice", "triples"], "key": "1", "value": triple, **times},
         {"namespace": ["alice", "profile"], "key": "2", "value": {"languages": ["Norwegian", "German"]}, **times},
+        {"namespace": ["alice", "profile"], "key": "3", "value": {"address": {"city": "Oslo"}}, **times},
+        {"namespace": ["alice", "triples"], "key": "4", "value": {"kind": "Triple", "content": triples}, **times},
+        {"namespace": ["alice", "memories"], "key": "5", "value": ["Has a cat", {"text": "Sails"}], **times},
     ]
     assert [(one[0], one[1]) for one in told(read_text(json.dumps(items), "store.json"))] == [
-        ("alice", "Alice lives in Oslo"), ("alice", "languages: Norwegian, German"),
+        ("alice", "Alice lives in Oslo"), ("alice", "languages: Norwegian, German"), ("alice", "address city: Oslo"),
+        ("alice", "Bo likes tea"), ("alice", "Bo likes rye"), ("alice", "Has a cat"), ("alice", "Sails"),
     ]  # fmt: skip
     edge = {"uuid": "e", "fact": "Alice lives in Oslo", "source_node_uuid": "n"}
     nodes = [{"uuid": "n", "name": "Alice", "summary": "A nurse from Bergen."}, {"uuid": "m", "name": "Oslo"}]
@@ -309,6 +314,11 @@ def test_what_is_kept_in_other_shapes_comes_in_too() -> None:
     assert ([one.since for one in table.memories], len(table.refused)) == (["2025-01-05T00:00:00.000000Z"], 1)
     mem0 = [{"id": "a", "memory": "Likes tea", "user_id": "alice"}, {"id": "b", "memory": "Rhymes", "agent_id": "poet"}]
     assert read_text(json.dumps({"results": mem0}), "mem0.json").people == ("agent poet", "alice")
+    alone = read_text(json.dumps({"results": mem0[1:]}), "mem0.json")
+    with pytest.raises(Conflict, match="holds what agent poet keeps, which is no person; say whose book") as asked:
+        portions(alone, "me", {})
+    assert asked.value.details["people"] == ["agent poet"]
+    assert portions(alone, "me", {"agent poet": "me"}) == {"me": alone}
 
 
 def test_headings_and_projects_are_told(tmp_path: Path) -> None:
@@ -318,6 +328,8 @@ def test_headings_and_projects_are_told(tmp_path: Path) -> None:
     ]  # fmt: skip
     notes = read_text("# Food\n- Likes rye\n\n---\n## Sports:\nRuns", "notes.txt")
     assert [dict(one.metadata) for one in notes.memories] == [{"heading": "Food"}, {"heading": "Sports"}]
+    alone = read_text("# Anna\n## Sails\n## Home\nHas a cat\n**Is a baker**", "notes.txt")
+    assert [one.text for one in alone.memories] == ["Anna", "Sails", "Has a cat", "Is a baker"]
     with zipfile.ZipFile(tmp_path / "data.zip", "w") as archive:
         kept = [{"conversations_memory": "Likes rye", "project_memories": {"p-1": {"n": 1}, "p-2": "Sails"}}]
         archive.writestr("memories.json", json.dumps(kept))

@@ -15,6 +15,7 @@ from keepbook.book.upkeep.importers.incoming import (
     files_left_out,
     parse_source_time,
     parse_texts,
+    without_place,
 )
 from keepbook.book.upkeep.importers.source_file import SourceFile
 from keepbook.errors import Invalid
@@ -43,17 +44,14 @@ def read(found: SourceFile) -> Incoming | None:
             refused.append(LeftOut(path, error.message))
             continue
         memories += said
+        refused += without_place(path, _front_of(note.text)[0], said, "title", "permalink", "type", *DATES)
         if not said:
             refused.append(LeftOut(path, "it holds nothing but headings"))
     return Incoming(SOURCE, tuple(memories), refused=tuple(refused))
 
 
 def _of_note(path: str, text: str) -> Iterator[IncomingMemory]:
-    whole = _FRONT.match(text)
-    if whole:
-        front, rest = _front(whole["front"]), whole["rest"]
-    else:
-        front, rest = {}, text
+    front, rest = _front_of(text)
     title = front.get("title") or path.rsplit("/", 1)[-1].removesuffix(".md")
     key = front.get("permalink") or path
     since = parse_source_time(next((front[name] for name in DATES if front.get(name)), None))
@@ -74,9 +72,13 @@ def _of_note(path: str, text: str) -> Iterator[IncomingMemory]:
             )  # fmt: skip
         elif seen := _RELATED.match(line):
             said = f"{title} {seen['how'].strip().replace('_', ' ')} {seen['other'].strip()}"
+            metadata = {}
+            if behind := line[seen.end() :].strip():
+                metadata["context"] = behind.removeprefix("(").removesuffix(")")
             yield IncomingMemory(
-                text=said, key=f"{key}/{content_key(said)}", since=since, subject=title, tags=(*own, "relation")
-            )
+                text=said, key=f"{key}/{content_key(said)}", since=since, subject=title, tags=(*own, "relation"),
+                metadata=metadata,
+            )  # fmt: skip
         else:
             prose.append(line)
     if any(line.strip() and not _HEADING.match(line) for line in prose):
@@ -91,6 +93,14 @@ def _apart(text: str) -> tuple[str, str | None]:
     if behind:
         return text[: behind.start()].rstrip(), behind["context"].strip()
     return text, None
+
+
+def _front_of(text: str) -> tuple[dict[str, str], str]:
+    """The front of a note, and what follows."""
+    whole = _FRONT.match(text)
+    if whole:
+        return _front(whole["front"]), whole["rest"]
+    return {}, text
 
 
 def _front(text: str) -> dict[str, str]:

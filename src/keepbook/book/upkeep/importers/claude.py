@@ -21,6 +21,7 @@ from keepbook.book.upkeep.importers.incoming import (
     parse_source_time,
     parts_left_out,
     text_or_none,
+    without_place,
 )
 from keepbook.book.upkeep.importers.lists import noted_items
 from keepbook.book.upkeep.importers.source_file import SourceFile
@@ -35,6 +36,15 @@ PARTS = {
 """The parts of a message that nobody said, and how the report calls them."""
 SAYS_NOTHING = ("text", "token_budget")
 """Parts that are imported, or that have no text."""
+
+
+OF_A_ROW = ("uuid", "account", "account_uuid", "created_at", "updated_at")
+OF_A_CHAT = (
+    *OF_A_ROW, "name", "chat_messages", "settings", "model", "is_starred", "is_temporary", "platform",
+    "current_leaf_message_uuid", "project_uuid",
+)  # fmt: skip
+OF_MEMORIES = (*OF_A_ROW, "conversations_memory", "project_memories")
+"""Keys of a chat, and of what is remembered, that have been read, or are of use only in Claude."""
 
 
 def read(found: SourceFile) -> Incoming | None:
@@ -55,7 +65,10 @@ def read(found: SourceFile) -> Incoming | None:
             chats.append(IncomingChat(key=key, who=_account(one), title=text_or_none(one.get("name")), turns=turns))
         else:
             refused.append(LeftOut(where, "nobody said anything in it"))
+        refused += without_place(where, one, [], *OF_A_CHAT)
     memories = tuple(noted for one in kept for noted in _of_memory(one))
+    for number, one in enumerate(kept, 1):
+        refused += without_place(f"memories {number}", one, [], *OF_MEMORIES)
     refused += [*_unread_texts(kept), *_projects(found)]
     read_here = [path for path in found.members if PurePosixPath(path).name in FILES]
     refused += files_left_out(SOURCE, found.names, read_here)

@@ -15,10 +15,13 @@ from keepbook.book.upkeep.importers.incoming import (
     IncomingTurn,
     LeftOut,
     content_key,
+    names_left_out,
     parse_source_time,
+    parse_texts,
     plain_values,
+    without_place,
 )  # fmt: skip
-from keepbook.book.upkeep.importers.source_file import SourceFile
+from keepbook.book.upkeep.importers.source_file import LISTS, SourceFile
 from keepbook.errors import Invalid
 from keepbook.patterns import regex
 
@@ -26,6 +29,11 @@ SOURCE = "graphiti"
 _SPEAKS = regex(
     r"^\s*+(?P<name>[^:\n]{1,60}?)\s{0,20}(?:\((?P<role>[a-z]{1,40})\))?:\s*(?P<text>.+)$", re.DOTALL, anchored=True
 )
+OF_ZEP = (
+    "uuid", "source_node_uuid", "target_node_uuid", "episodes", "fact_embedding", "name_embedding", "group_id",
+    "graph_id", "user_id", "created_at", "valid_at", "invalid_at", "expired_at", "score", "relevance",
+)  # fmt: skip
+"""Keys of facts and nodes that have been read, or are of use only in Zep."""
 ASSISTANTS = {"assistant", "ai", "agent", "bot", "system"}
 
 
@@ -38,13 +46,17 @@ def read(found: SourceFile) -> Incoming | None:
     for node in nodes:
         if summary := _summary(node):
             memories.append(summary)
+            refused += without_place(f"node {node['uuid']}", node, [summary], *OF_ZEP)
         else:
             refused.append(LeftOut(f"node {node.get('uuid')}", "it has no summary; its facts come in"))
     for edge in edges:
         try:
-            memories.append(_fact(edge))
+            fact = _fact(edge)
         except Invalid as error:
             refused.append(LeftOut(f"edge {edge.get('uuid')}", error.message))
+            continue
+        memories.append(fact)
+        refused += without_place(f"edge {edge['uuid']}", edge, [fact], *OF_ZEP)
     talks: dict[str | None, list[tuple[str, IncomingTurn]]] = {}
     for episode in episodes:
         where = f"episode {episode.get('uuid')}"
@@ -57,6 +69,7 @@ def read(found: SourceFile) -> Incoming | None:
             refused.append(LeftOut(where, "it is a document; the facts taken from it come in"))
         else:
             talks.setdefault(_owner_of(episode), []).append((turn.at or "", turn))
+    refused += names_left_out(found.value, "edges", "nodes", "episodes", *LISTS)
     return Incoming(SOURCE, tuple(memories), tuple(_talk(who, said) for who, said in talks.items()), tuple(refused))
 
 
@@ -102,7 +115,8 @@ def _summary(node: Mapping[str, Any]) -> IncomingMemory | None:
         who=_owner_of(node),
         since=parse_source_time(node.get("created_at")),
         subject=subject,
-        tags=("summary",),
+        tags=("summary", *parse_texts(node.get("labels"))),
+        metadata=plain_values(node.get("attributes")),
     )
 
 

@@ -7,7 +7,7 @@ A source fills in what it knows; no book is read here. `who` is the person to wh
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -21,11 +21,18 @@ from keepbook.patterns import regex
 # Values
 
 
+AGENT = "agent "
+"""How the name of somebody begins who is an agent: whose book its things go into is asked, even if nobody else is
+named."""
+
+
 class Enough(Exception):
     """Raised to stop an import: what has come in stays, the rest is left out."""
 
 
 _DOTTED = regex(r"^\s*(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})\s*$", anchored=True)
+
+_WORD = regex(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +132,12 @@ class Incoming:
             return tuple(named)
         return (*named, None)
 
+    @property
+    def asks_whose(self) -> bool:
+        """Whether somebody must say whose book its things go into."""
+        people = self.people
+        return len(people) > 1 or any((who or "").startswith(AGENT) for who in people)
+
     def only_of(self, people: Sequence[str | None]) -> "Incoming":
         """Only the things of these people."""
         if set(people) == set(self.people):
@@ -170,21 +183,33 @@ def portions(incoming: Incoming, owner: str, owner_map: Mapping[str, str]) -> di
         raise Invalid(
             f"{strange[0]!r} is nobody in this file; it has: {known}", field="owner_map", code="unknown_person"
         )
-    if not owner_map and len(people) <= 1:
+    if not owner_map and not incoming.asks_whose:
         return {owner: incoming}
     asked = [who for who in people if (who or "") not in owner_map]
     if asked:
-        raise Conflict(
-            f"this file holds {len(people)} people ({', '.join(map(who_text, people))}); say whose book each goes into "
-            f"with --owner-map THEIRS=OURS (missing: {', '.join(map(who_text, asked))}). Nothing was imported",
-            code="several_people",
-            people=[who or "" for who in people],
+        raise several_people(
+            incoming,
+            f"say whose book each goes into with --owner-map THEIRS=OURS (missing: {', '.join(map(who_text, asked))})",
         )
     found: dict[str, list[str | None]] = {}
     for who in people:
         if ours := owner_map[who or ""]:
             found.setdefault(ours, []).append(who)
     return {ours: incoming.only_of(theirs) for ours, theirs in found.items()}
+
+
+def several_people(incoming: Incoming, what_to_say: str) -> Conflict:
+    """The error that asks whose the things of a file are."""
+    people = incoming.people
+    if len(people) > 1:
+        held = f"{len(people)} people ({', '.join(map(who_text, people))})"
+    else:
+        held = f"what {who_text(people[0])} keeps, which is no person"
+    return Conflict(
+        f"this file holds {held}; {what_to_say}. Nothing was imported",
+        code="several_people",
+        people=[who or "" for who in people],
+    )
 
 
 def who_text(who: str | None) -> str:
@@ -200,6 +225,13 @@ def files_left_out(source: str, names: Iterable[str], read: Iterable[str]) -> li
     """The files of a folder or archive that the importer of this source does not read."""
     why = f"not read: nothing of {program_name(source)} is looked for in it"
     return [LeftOut(path, why) for path in sorted(set(names) - set(read))]
+
+
+def names_left_out(value: Any, *read: str) -> list[LeftOut]:
+    """What a file holds beside what its importer reads, by the names in it."""
+    if not isinstance(value, Mapping):
+        return []
+    return [LeftOut(str(name), "it is not read here") for name, one in value.items() if one and name not in read]
 
 
 def kept_tags(one: IncomingMemory) -> list[str] | None:
@@ -274,12 +306,64 @@ def parse_texts(values: Any) -> tuple[str, ...]:
 
 
 def plain_values(told: Any, *without: str) -> dict[str, str]:
-    """The entries of a map that are texts, numbers, booleans or lists of texts, as texts."""
+    """The entries of a map that are texts, numbers, booleans or lists of texts, as texts. What a map inside it holds is
+    called after both: `address.city`."""
     if not isinstance(told, Mapping):
         return {}
-    told = {name: ", ".join(parse_texts(value)) if isinstance(value, list) else value for name, value in told.items()}
-    return {
-        str(name): str(value).lower() if isinstance(value, bool) else str(value)
-        for name, value in told.items()
-        if name not in without and isinstance(value, str | int | float) and str(value).strip()
-    }
+    found = {}
+    for path, value in _values_in({name: one for name, one in told.items() if name not in without}, Mapping):
+        if isinstance(value, list):
+            text = ", ".join(parse_texts(value))
+        else:
+            text = _as_text(value)
+        if text:
+            found[path] = text
+    return found
+
+
+def without_place(where: str, record: Any, made: Iterable[IncomingMemory], *known: str) -> Iterator[LeftOut]:
+    """What a record holds and none of the memories `made` of it says, by the names of its values. `known` are the names
+    that have been read, and those that are of use only in the program it comes from."""
+    if not isinstance(record, Mapping):
+        return
+    beside = {name: one for name, one in record.items() if name not in known}
+    if not beside:
+        return
+    kept = f" {' '.join(map(_words_of, made))} "
+    lost: dict[str, None] = {}
+    for path, value in _values_in(beside, (Mapping, list)):
+        words = _plain_words(_as_text(value))
+        if words and path not in known and f" {words} " not in kept:
+            lost[path] = None
+    if lost:
+        yield LeftOut(where, f"of it, {' and '.join(lost)}: no place for it here")
+
+
+def _values_in(told: Mapping[str, Any], opened: Any) -> Iterator[tuple[str, Any]]:
+    """Every value in a map, in order, with the names that lead to it; what is of the kinds `opened` is looked into."""
+    waiting: list[tuple[str, Any]] = [("", told)]
+    while waiting:
+        path, value = waiting.pop()
+        if not isinstance(value, opened):
+            yield path, value
+        elif isinstance(value, Mapping):
+            waiting += [(f"{path}.{name}".removeprefix("."), one) for name, one in [*value.items()][::-1]]
+        else:
+            waiting += [(path, one) for one in value[::-1]]
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str | int | float):
+        return str(value).strip()
+    return ""
+
+
+def _words_of(one: IncomingMemory) -> str:
+    fields = (one.text, one.body, one.summary, one.subject, one.category, one.scope, one.who, one.key, one.importance)
+    return _plain_words(" ".join(map(str, (*fields, *one.tags, *one.metadata.values()))))
+
+
+def _plain_words(text: str) -> str:
+    return " ".join(_WORD.findall(text.casefold()))

@@ -5,7 +5,7 @@ each item in its kind and content; a profile becomes one memory for each of its 
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from keepbook.book.upkeep.importers.incoming import (
     Incoming,
@@ -15,6 +15,7 @@ from keepbook.book.upkeep.importers.incoming import (
     parse_source_time,
     parse_texts,
     plain_values,
+    without_place,
 )
 from keepbook.book.upkeep.importers.source_file import SourceFile
 from keepbook.errors import Invalid
@@ -29,6 +30,8 @@ PLAIN = {"memories", "memory", "store", "users", "user"}
 """Kinds whose name says nothing about their items."""
 TRIPLE = ("subject", "predicate", "object")
 """The keys of a fact, as LangMem stores it by default."""
+OF_THE_STORE = ("namespace", "key", "created_at", "updated_at", "score", "value.kind")
+"""Keys of an item that have been read, or are of use only in the store."""
 TEXT = ("content", "memory", "text", "fact", "data")
 
 
@@ -40,9 +43,12 @@ def read(found: SourceFile) -> Incoming | None:
     refused = []
     for where, item in records:
         try:
-            memories += list(_of_item(item))
+            made = list(_of_item(item))
         except Invalid as error:
             refused.append(LeftOut(where, error.message))
+            continue
+        memories += made
+        refused += without_place(where, item, made, *OF_THE_STORE)
     return Incoming(SOURCE, tuple(memories), refused=tuple(refused))
 
 
@@ -52,39 +58,59 @@ def _of_item(item: Mapping[str, Any]) -> Iterator[IncomingMemory]:
     kinds = [name for name in names if name.lower() in KINDS - PLAIN]
     who = "/".join(name for name in names if name.lower() not in KINDS) or None
     since = parse_source_time(item.get("updated_at") or item.get("created_at"))
-    value = item["value"]
-    said, rest = _texts_of(value)
-    if not said:
+    texts = list(_texts_in(item["value"]))
+    if not texts:
         raise Invalid("its value holds no text")
-    for name, text in said.items():
-        key = f"{'/'.join(names)}/{item['key']}" + (f"/{name}" if name else "")
+    for said in texts:
+        key = "/".join([*names, str(item["key"]), *filter(None, [said.name])])
+        category = said.rest.get("category")
         yield IncomingMemory(
-            text=text,
+            text=said.text,
             key=content_key(key),
             who=who,
             since=since,
-            subject=name or None,
-            category=str(rest["category"]) if rest.get("category") else None,
-            tags=(*kinds, *parse_texts(rest.get("tags"))),
-            metadata=plain_values(rest, "category", "tags", "kind", *TEXT),
+            subject=said.subject,
+            category=str(category) if category else None,
+            tags=(*kinds, *parse_texts(said.rest.get("tags"))),
+            metadata=plain_values(said.rest, "category", "tags", "kind"),
         )
 
 
-def _texts_of(value: Any) -> tuple[dict[str, str], Mapping[str, Any]]:
-    """The texts of a value, by the field of a profile they stand in; and what else it holds."""
+class _Said(NamedTuple):
+    """A text of a value: which of several it is, its words, whom or what it is about, and what stood beside it."""
+
+    name: str
+    text: str
+    subject: str | None
+    rest: Mapping[str, Any]
+
+
+def _texts_in(value: Any) -> Iterator[_Said]:
+    beside: dict[str, Any] = {}
+    while isinstance(value, Mapping) and isinstance(value.get("content"), Mapping | list):  # LangMem: kind and content
+        beside |= {name: one for name, one in value.items() if name != "content"}
+        value = value["content"]
+    if not isinstance(value, list):
+        return _of_value(value, beside)
+    several = ((str(number), one) for number, one in enumerate(value, 1))
+    return (said._replace(name=f"{name}/{said.name}") for name, one in several for said in _of_value(one, beside))
+
+
+def _of_value(value: Any, beside: Mapping[str, Any]) -> Iterator[_Said]:
     if isinstance(value, str):
-        return {"": value}, {}
+        yield _Said("", value, None, beside)
     if not isinstance(value, Mapping):
-        return {}, {}
+        return
     triple = [value.get(name) for name in TRIPLE]
+    text = next((name for name in TEXT if isinstance(value.get(name), str)), None)
     if all(isinstance(part, str) for part in triple):
-        return {"": " ".join(map(str, triple))}, {name: one for name, one in value.items() if name not in TRIPLE}
-    inner = value.get("content")
-    if isinstance(inner, Mapping):  # LangMem: kind and content
-        found, rest = _texts_of(inner)
-        return found, {**rest, **{name: one for name, one in value.items() if name != "content"}}
-    text = next((value[name] for name in TEXT if isinstance(value.get(name), str)), None)
-    if text is not None:
-        return {"": text}, value
-    fields = {name: one for name, one in plain_values(value, "kind").items() if name}
-    return {name: f"{name.replace('_', ' ')}: {one}" for name, one in fields.items()}, {}
+        yield _Said("", " ".join(map(str, triple)), None, {**beside, **_without(value, *TRIPLE)})
+    elif text is not None:
+        yield _Said("", value[text], None, {**beside, **_without(value, text)})
+    else:
+        for name, one in plain_values(value, "kind").items():
+            yield _Said(name, f"{name.replace('_', ' ').replace('.', ' ')}: {one}", name, beside)
+
+
+def _without(value: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: one for name, one in value.items() if name not in names}

@@ -6,6 +6,7 @@ beside them. What a block says of the agent itself (its persona) is not about th
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from keepbook.book.upkeep.importers.incoming import (
@@ -16,13 +17,29 @@ from keepbook.book.upkeep.importers.incoming import (
     IncomingTurn,
     LeftOut,
     content_key,
+    names_left_out,
     parse_source_time,
+    parse_texts,
     parts_left_out,
+    plain_values,
+    without_place,
 )
 from keepbook.book.upkeep.importers.lists import noted_items
 from keepbook.book.upkeep.importers.source_file import SourceFile
 
 SOURCE = "letta"
+OF_AN_AGENT = (
+    "id", "name", "block_ids", "core_memory", "messages", "archival_memory", "passages", "in_context_message_ids",
+)  # fmt: skip
+OF_A_BLOCK = (
+    "id", "label", "limit", "description", "created_at", "updated_at", "is_template", "template_name", "name",
+    "organization_id", "created_by_id", "last_updated_by_id", "preserve_on_migration", "read_only", "hidden",
+)  # fmt: skip
+OF_A_PASSAGE = (
+    "id", "created_at", "updated_at", "is_deleted", "embedding", "embedding_config", "organization_id", "agent_id",
+    "archive_id", "source_id", "file_id", "created_by_id", "last_updated_by_id",
+)  # fmt: skip
+"""Keys that have been read, or are of use only in Letta."""
 OF_THE_AGENT = "it describes the agent, not the person"
 
 
@@ -36,8 +53,11 @@ def read(found: SourceFile) -> Incoming | None:
         return None
     blocks = {str(block.get("id")): block for block in value["blocks"] if isinstance(block, Mapping)}
     agents = [agent for agent in value["agents"] if isinstance(agent, Mapping)]
-    held = [[blocks[id] for id in map(str, agent.get("block_ids") or ()) if id in blocks] for agent in agents]
-    return _incoming(list(zip(agents, held, strict=True)))
+    held = [[blocks.pop(id) for id in map(str, agent.get("block_ids") or ()) if id in blocks] for agent in agents]
+    nobodys: tuple[Mapping[str, Any], list[Any]] = ({}, list(blocks.values()))
+    incoming = _incoming([*zip(agents, held, strict=True), nobodys])
+    beside = names_left_out(value, "agents", "blocks")
+    return replace(incoming, refused=(*incoming.refused, *beside))
 
 
 def _incoming(agents: list[tuple[Mapping[str, Any], list[Any]]]) -> Incoming:
@@ -50,9 +70,19 @@ def _incoming(agents: list[tuple[Mapping[str, Any], list[Any]]]) -> Incoming:
             if "persona" in label.lower():
                 refused[label] = LeftOut(f"block {label}", OF_THE_AGENT)
                 continue
-            memories |= {one.key: one for one in _of_block(block, label)}
-        memories |= {one.key: one for one in _of_archive(agent)}
-        left += _silent_passages(agent)
+            lines = list(_of_block(block, label))
+            memories |= {one.key: one for one in lines}
+            known = [*OF_A_BLOCK, "value"] if lines else OF_A_BLOCK
+            left += without_place(f"block {label}", block, lines, *known)
+        for number, passage in enumerate(_passages(agent), 1):
+            where = f"passage {passage.get('id') or number}"
+            if _says(passage):
+                kept = _of_archive(passage)
+                memories[kept.key] = kept
+                left += without_place(where, passage, [kept], *OF_A_PASSAGE)
+            else:
+                left.append(LeftOut(where, "it holds no text"))
+        left += _settings_left_out(agent)
         if (talk := _talk(agent)) is not None:
             chats.append(talk)
         said = (part for message in agent.get("messages") or () for part in _left_of(message))
@@ -78,21 +108,25 @@ def _says(passage: Mapping[str, Any]) -> bool:
     return isinstance(passage.get("text"), str) and bool(passage["text"].strip())
 
 
-def _of_archive(agent: Mapping[str, Any]) -> Iterator[IncomingMemory]:
-    for passage in filter(_says, _passages(agent)):
-        text = passage["text"]
-        id = str(passage.get("id") or content_key(text))
-        yield IncomingMemory(text=text, key=id, since=parse_source_time(passage.get("created_at")), tags=("archive",))
-
-
-def _silent_passages(agent: Mapping[str, Any]) -> Iterator[LeftOut]:
-    for number, passage in enumerate(_passages(agent), 1):
-        if not _says(passage):
-            yield LeftOut(f"passage {passage.get('id') or number}", "it holds no text")
+def _of_archive(passage: Mapping[str, Any]) -> IncomingMemory:
+    text = passage["text"]
+    return IncomingMemory(
+        text=text,
+        key=str(passage.get("id") or content_key(text)),
+        since=parse_source_time(passage.get("created_at")),
+        tags=("archive", *parse_texts(passage.get("tags"))),
+        metadata=plain_values(passage.get("metadata") or passage.get("metadata_")),
+    )
 
 
 def _name_of(agent: Mapping[str, Any]) -> str:
     return str(agent.get("name") or "agent")
+
+
+def _settings_left_out(agent: Mapping[str, Any]) -> Iterator[LeftOut]:
+    beside = [name for name, value in agent.items() if value and name not in OF_AN_AGENT]
+    if beside:
+        yield LeftOut(f"agent {_name_of(agent)}", f"{', '.join(beside)}: {OF_THE_AGENT}")
 
 
 def _talk(agent: Mapping[str, Any]) -> IncomingChat | None:

@@ -13,6 +13,7 @@ from keepbook.book.upkeep.importers.incoming import (
     parse_source_time,
     parse_texts,
     plain_values,
+    without_place,
 )
 from keepbook.book.upkeep.importers.source_file import SourceFile
 from keepbook.errors import Invalid
@@ -76,14 +77,25 @@ class NotedItem(NamedTuple):
 
 
 def noted_items(text: str) -> Iterator[NotedItem]:
+    """The items of a text of notes. A heading without items says something itself, and is one."""
+    bare: list[tuple[int, str]] = []  # headings since the last item: the last of them is that of what follows
     heading = None
     for number, line in enumerate(text.splitlines(), 1):
         if found := _HEADING.match(line):
-            heading = (found["marked"] or found["bold"] or "").strip().rstrip(":") or None
+            if heading := (found["marked"] or found["bold"] or "").strip().rstrip(":") or None:
+                bare.append((number, heading))
         elif line.strip() and not _RULE.match(line):
             front = _FRONT.match(line)
             if item := line[front.end() if front else 0 :].strip():
+                yield from _headings_alone(bare[:-1])
+                bare.clear()
                 yield NotedItem(number, item, front["date"] if front else None, heading)
+    yield from _headings_alone(bare)
+
+
+def _headings_alone(bare: list[tuple[int, str]]) -> Iterator[NotedItem]:
+    for number, heading in bare:
+        yield NotedItem(number, heading, None, None)
 
 
 def _of_records(records: list[tuple[str, Any]]) -> Incoming:
@@ -91,14 +103,17 @@ def _of_records(records: list[tuple[str, Any]]) -> Incoming:
     memories, refused = [], []
     for where, record in records:
         try:
-            memories.append(_to_memory(where, record))
+            memory = _to_memory(where, record)
         except Invalid as error:
             if error.code == "broken_line":
                 raise
             refused.append(LeftOut(where, error.message))
             continue
-        if unsaid := _without_words(record):
-            refused.append(LeftOut(where, f"of it, {' and '.join(unsaid)}: no words"))
+        memories.append(memory)
+        known = [*SINCE, *UNTIL]
+        if memory.importance is not None:
+            known.append("importance")
+        refused += without_place(where, record, [memory], *known)
     return Incoming(SOURCE, tuple(memories), refused=tuple(refused))
 
 
@@ -120,7 +135,6 @@ def _to_memory(where: str, record: Any) -> IncomingMemory:
     if text is None:
         raise _broken(where, f"has none of the fields {', '.join(TEXT)}")
     kept: dict[str, Any] = {name: str(record[name]) for name in KEPT if record.get(name) not in (None, "")}
-    importance = record.get("importance")
     return IncomingMemory(
         text=text,
         where=where,
@@ -128,7 +142,7 @@ def _to_memory(where: str, record: Any) -> IncomingMemory:
         who=next((str(record[name]) for name in PERSON if record.get(name)), None),
         since=parse_source_time(next((record[name] for name in SINCE if record.get(name)), None)),
         until=parse_source_time(next((record[name] for name in UNTIL if record.get(name)), None)),
-        importance=float(importance) if isinstance(importance, int | float) else None,
+        importance=_number(record.get("importance")),
         tags=parse_texts(record.get("tags")),
         metadata=plain_values(_beside(record)) | plain_values(record.get("metadata")),
         **kept,
@@ -141,14 +155,12 @@ def _beside(record: Mapping[str, Any]) -> dict[str, Any]:
     return {str(name): value for name, value in record.items() if name != said and name not in PLACED}
 
 
-def _without_words(record: Any) -> list[str]:
-    """The keys of a record whose values cannot be written as text."""
-    if not isinstance(record, Mapping):
-        return []
-    beside = _beside(record)
-    if isinstance(record.get("metadata"), Mapping):
-        beside |= record["metadata"]
-    return [name for name, value in beside.items() if value and name not in plain_values(beside)]
+def _number(value: Any) -> float | None:
+    """A number, which in a table is a text."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def _broken(where: str, why: str) -> Invalid:
@@ -178,6 +190,16 @@ def _rows(found: SourceFile) -> list[tuple[str, Any]]:
             field="file",
             code="no_texts",
         )
+    names = list(_column_names(names, max(map(len, rows))))
     return [
         (f"line {number}", dict(zip(names, row, strict=False))) for number, row in enumerate(rows[1:], 2) if any(row)
     ]
+
+
+def _column_names(names: list[str], columns: int) -> Iterator[str]:
+    """A name of its own for every column: one without a name, or with that of one before it, has its number too."""
+    for number in range(columns):
+        name = names[number] if number < len(names) else ""
+        if not name or name in names[:number]:
+            name = f"{name or 'column'} {number + 1}"
+        yield name

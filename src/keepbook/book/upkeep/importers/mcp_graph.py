@@ -7,7 +7,7 @@ so what it says holds from the import on.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from keepbook.book.upkeep.importers.incoming import Incoming, IncomingMemory, LeftOut, content_key
+from keepbook.book.upkeep.importers.incoming import Incoming, IncomingMemory, LeftOut, content_key, without_place
 from keepbook.book.upkeep.importers.source_file import SourceFile
 from keepbook.errors import Invalid
 
@@ -23,11 +23,17 @@ def read(found: SourceFile) -> Incoming | None:
     for where, record in records:
         try:
             if record["type"] == "entity":
-                memories += list(_of_entity(record))
+                made = list(_of_entity(record))
             else:
-                memories += [_of_relation(record)]
+                made = [_of_relation(record)]
         except Invalid as error:
             refused.append(LeftOut(where, error.message))
+            continue
+        memories += made
+        if made:
+            refused += without_place(where, record, made, "type", "name", "from", "to", "relationType")
+        else:
+            refused.append(LeftOut(where, "nothing was observed of it"))
     return Incoming(SOURCE, tuple(memories), refused=tuple(refused))
 
 

@@ -9,27 +9,35 @@ from typing import Any
 
 from keepbook.book.ground.foreign_sqlite import columns_of, open_foreign_sqlite
 from keepbook.book.upkeep.importers.incoming import (
+    AGENT,
     Incoming,
     IncomingMemory,
     LeftOut,
     Wording,
     content_key,
+    names_left_out,
     parse_source_time,
     parse_texts,
     plain_values,
+    without_place,
 )
-from keepbook.book.upkeep.importers.source_file import SourceFile
+from keepbook.book.upkeep.importers.source_file import LISTS, SourceFile
 from keepbook.errors import Invalid
 
 SOURCE = "mem0"
 HISTORY = {"memory_id", "old_memory", "new_memory", "event", "created_at"}
 SIGNS = {"user_id", "agent_id", "run_id", "app_id", "actor_id", "hash"}
 """Keys that only records of mem0 have, beside the text."""
-OWN = (
-    "id", "memory", "data", "categories", "created_at", "updated_at", "expiration_date", "user_id", "metadata", "hash",
-    "role", "score", "text_lemmatized",
+OF_MEM0 = ("hash", "role", "score", "text_lemmatized")
+"""Keys whose values are of use only in mem0."""
+OF_ANSWERS = (
+    "count", "next", "previous", "page", "result", "status", "time", "points", "next_page_offset",
+    "ids", "documents", "metadatas", "embeddings", "included", "uris",
 )  # fmt: skip
-"""Keys whose values have a field of their own here, or are of use only in mem0."""
+"""Keys of an answer as a whole that have been read, or tell only which part of all it is."""
+TIMES = ("created_at", "updated_at", "expiration_date")
+OWN = ("id", "memory", "data", "categories", "user_id", "metadata", *OF_MEM0, *TIMES)
+"""Keys whose values have a field of their own here, or none."""
 
 
 def read(found: SourceFile) -> Incoming | None:
@@ -41,9 +49,13 @@ def read(found: SourceFile) -> Incoming | None:
     memories, refused = [], []
     for where, record in records:
         try:
-            memories.append(_to_memory(where, record))
+            memory = _to_memory(where, record)
         except Invalid as error:
             refused.append(LeftOut(where, error.message))
+            continue
+        memories.append(memory)
+        refused += without_place(where, record, [memory], *OF_MEM0, *TIMES)
+    refused += names_left_out(found.value, *LISTS, *OF_ANSWERS)
     return Incoming(SOURCE, tuple(memories), refused=tuple(refused))
 
 
@@ -53,7 +65,7 @@ def _owner_of(record: Mapping[str, Any]) -> str | None:
     if record.get("user_id"):
         return str(record["user_id"])
     if record.get("agent_id"):
-        return f"agent {record['agent_id']}"
+        return f"{AGENT}{record['agent_id']}"
     return None
 
 

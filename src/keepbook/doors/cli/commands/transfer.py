@@ -88,28 +88,38 @@ def import_(
     mapped = _parse_owner_map(owner_map or [])
     if read and (dry_run or file == "-" or _is_export(file)):
         raise Invalid("--read is for a file of chats that comes in; leave it out here", field="read")
+    if strict and (file == "-" or _is_export(file)):
+        raise Invalid("--strict is for a file of another program; leave it out here", field="strict")
     if file == "-" or _is_export(file):
         with reading(file) as stream, show_progress("Importing") as told:
             answer = call.book.import_(_report_lines(stream, told), merge, dry_run)
         call.note_rows_without_code()
-        call.answer(answer, sheets.import_sheet)
+        call.answer(answer, sheets.import_sheet, call.book.owner)
         return
+    answers = _bring_in(call, file, mapped, dry_run, strict=strict)
+    taken = answers if len(answers) > 1 else answers[0]
+    if not read:
+        call.answer(taken, sheets.import_sheet, call.book.owner)
+        return
+    closed = [closing for one in answers for closing in _read(call, one)]
+    call.answer({"imported": taken, "read": closed}, sheets.imported_and_read, call.book.owner)
+    if any(one.status == "failed" for one in closed):
+        raise typer.Exit(1)
+
+
+def _bring_in(
+    call: Invocation, file: str, mapped: dict[str, str], dry_run: bool, *, strict: bool
+) -> "tuple[Imported, ...]":
+    """Import another program's file, and ask at a terminal whose it is, where that is not said."""
     try:
         if strict:
             _refuse_left_out(_import_file(call, file, mapped, dry_run=True))
-        answers = _import_file(call, file, mapped, dry_run)
+        return _import_file(call, file, mapped, dry_run)
     except Conflict as error:
         if error.code != "several_people" or call.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise
-        answers = _import_file(call, file, _ask_whose(error.details["people"], mapped), dry_run)
-    taken = answers if len(answers) > 1 else answers[0]
-    if not read:
-        call.answer(taken, sheets.import_sheet)
-        return
-    closed = [closing for one in answers for closing in _read(call, one)]
-    call.answer({"imported": taken, "read": closed}, sheets.imported_and_read)
-    if any(one.status == "failed" for one in closed):
-        raise typer.Exit(1)
+        answered = _ask_whose(error.details["people"], mapped)
+    return _bring_in(call, file, answered, dry_run, strict=strict)
 
 
 def _read(call: Invocation, taken: "Imported") -> "Sequence[ClosingResult]":
@@ -152,9 +162,7 @@ def _parse_owner_map(pairs: list[str]) -> dict[str, str]:
 
 def _ask_whose(people: list[str], mapped: dict[str, str]) -> dict[str, str]:
     """Whose book each person of a file goes into; Enter takes the name they have there, - leaves them out."""
-    sys.stderr.write(
-        f"This file holds {len(people)} people. Whose book does each go into? (Enter: the same name, -: none)\n"
-    )
+    sys.stderr.write("Whose book do the things of each of these go into? (Enter: the same name, -: none)\n")
     found = dict(mapped)
     for theirs in people:
         if theirs not in found:

@@ -1,5 +1,6 @@
 """What an import did, or would do: for each book what came in, what was there, what stays out and why."""
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -16,12 +17,13 @@ SHOWN = 50
 OUTCOMES = {"new": "comes in", "changed": "reworded", "there": "there already", "trash": "in the trash"}
 
 
-def imported_and_read(paper: Paper, answer: dict[str, Any]) -> None:
-    import_sheet(paper, answer["imported"], read=True)
+def imported_and_read(paper: Paper, answer: dict[str, Any], owner: str) -> None:
+    import_sheet(paper, answer["imported"], owner, read=True)
     all_closed(paper, answer["read"])
 
 
-def import_sheet(paper: Paper, answer: "Imported | tuple[Imported, ...]", *, read: bool = False) -> None:
+def import_sheet(paper: Paper, answer: "Imported | tuple[Imported, ...]", owner: str, *, read: bool = False) -> None:
+    """`owner` is whose book the next command is about, unless it says otherwise."""
     if isinstance(answer, tuple):
         answers = answer
     else:
@@ -32,7 +34,8 @@ def import_sheet(paper: Paper, answer: "Imported | tuple[Imported, ...]", *, rea
         if one.dry_run:
             _dry_run_sheet(paper, one)
         else:
-            _taken_sheet(paper, one, read=read)
+            whose = [] if one.owner in (owner, None) else ["--owner", shlex.quote(one.owner)]
+            _taken_sheet(paper, one, whose, read=read)
         _refused_table(paper, one)
 
 
@@ -53,7 +56,7 @@ def _dry_run_sheet(paper: Paper, answer: "Imported") -> None:
         _more_line(paper, len(answer.came))
 
 
-def _taken_sheet(paper: Paper, answer: "Imported", *, read: bool) -> None:
+def _taken_sheet(paper: Paper, answer: "Imported", whose: list[str], *, read: bool) -> None:
     _arming(paper, answer)
     chats = ""
     if answer.chats:
@@ -65,13 +68,12 @@ def _taken_sheet(paper: Paper, answer: "Imported", *, read: bool) -> None:
     if answer.unchanged:
         already = f" {answer.unchanged:,} were in the book already."
     taken = pluralise(answer.memories, "memory", "memories")
-    paper.put("Imported ", taken, chats, ".", already, " See: ", paper.hint("list"))
+    paper.put("Imported ", taken, chats, ".", already, " See: ", paper.hint("list", *whose))
     if answer.load is not None:
-        paper.put("Take it back: ", paper.hint("undo", "--load", answer.load))
+        paper.put("Take it back: ", paper.hint("undo", "--load", answer.load, *whose))
     if answer.chats and not read:
-        paper.put(
-            "The chats are open. Read them for memories on this machine: ", paper.hint("threads close --all --offline")
-        )
+        close = paper.hint("threads close --all --offline", *whose)
+        paper.put("The chats are open. Read them for memories on this machine: ", close)
 
 
 def take_back_sheet(paper: Paper, answer: dict[str, Any]) -> None:

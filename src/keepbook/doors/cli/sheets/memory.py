@@ -230,17 +230,23 @@ def _not_now(paper: Paper, memory: "Memory") -> str:
     return f"not true any more: until {paper.edge(memory.valid_until)}"
 
 
+def _is_an_agents(memory: "Memory") -> bool:
+    """Whether an agent chose the words, and the person has not confirmed them."""
+    return memory.source == "chat" and memory.written_by is not None and memory.last_confirmed_at is None
+
+
 def _sum(kept: Sequence["Memory"], shown: int | None) -> str:
-    """31 memories: 29 you said (6 of them found in chats), 2 inferred. 14 of them go into every new chat."""
+    """31 memories: 25 you said (6 of them found in chats), 4 by agents, 2 inferred. 14 go into every new chat."""
     found = sum(memory.source == "extracted" for memory in kept)
     inferred = sum(is_guess(memory) and memory.source != "extracted" for memory in kept)
     imported = sum(memory.source == "imported" and memory.confidence == "asserted" for memory in kept)
-    said = len(kept) - inferred - imported
+    agents = sum(map(_is_an_agents, kept))
+    said = len(kept) - inferred - imported - agents
     if found:
         from_chats = f"you said ({found:,} of them found in chats)"
     else:
         from_chats = "you said"
-    kinds = ((said, from_chats), (inferred, "inferred"), (imported, "imported"))
+    kinds = ((said, from_chats), (agents, "by agents"), (inferred, "inferred"), (imported, "imported"))
     parts = ", ".join(f"{number:,} {words}" for number, words in kinds if number)
     total = f"{pluralise(len(kept), 'memory', 'memories')}: {parts}."
     if shown is None:
