@@ -131,7 +131,7 @@ def _join_day_and_clock(line: FileRow) -> FileRow:
 
 
 def side_column(table: FileTable, taken: Collection[str]) -> str | None:
-    """The column, whatever its name, that has only words for a side, such as `buy`. None if there is not exactly one."""
+    """The column, whatever its name, that has only words for a side, such as `buy`; None if there is not just one."""
     free = [name.lower() for name in table.columns if name and name.lower() not in taken]
     cells = {name: [str(line.cells.get(name) or "") for line in table.lines] for name in free}
     found = [name for name, some in cells.items() if some and all(map(values.is_side, some))]
