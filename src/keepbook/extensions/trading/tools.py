@@ -72,11 +72,16 @@ def trading_answer(
         deployment_ids = {one.id for one in trading.deployments(skill)}
     else:
         deployment_ids = {deployment}
+    trades, lessons = None, None
+    if detail in ("trades", "full"):
+        trades = trading.trades(**of, limit=LAST_TRADES)
+    if detail in ("lessons", "full"):
+        lessons = trading.lessons(**of)
     return Report(
         performance=trading.performance(**of, currency=currency),
         positions=[one for one in trading.positions(deployment, known_at=at) if one.deployment_id in deployment_ids],
-        trades=trading.trades(**of, limit=LAST_TRADES) if detail in ("trades", "full") else None,
-        lessons=trading.lessons(**of) if detail in ("lessons", "full") else None,
+        trades=trades,
+        lessons=lessons,
     )
 
 

@@ -117,14 +117,13 @@ async def import_trading_file(
         "corrections": corrections,
     }
     sizes = mapping.sizes(multiplier)
-    is_text = not sent.startswith((PARQUET, SQLITE))
-    if kind == "trades" and is_text:
+    if kind == "trades" and not sent.startswith((PARQUET, SQLITE)):
         is_brokers = brokers
         if is_brokers is None:
             is_brokers = bool(format or map) or not has_own_columns(sent)
         if is_brokers:
-            options = told | {"deployment": deployment_id, "multipliers": sizes}
-            return await run_in_threadpool(_bring_in, call, sent, options)
+            told |= {"deployment": deployment_id, "multipliers": sizes}
+            return await run_in_threadpool(_bring_in, call, sent, told)
     if kind == "trades" and sent.startswith(SQLITE):
         kind = "freqtrade"
     if kind == "freqtrade":

@@ -1,5 +1,5 @@
 """The known formats of files, one module for each broker or exchange. A file is recognised by its columns; the first
-format of `KNOWN` that fits is used."""
+known format that fits is used."""
 
 from collections.abc import Sequence
 

@@ -19,11 +19,9 @@ def read_trades(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
     names = [name.lower() for name in table.columns]
     sizes = [name for name in names if name in ("contracts", "quantity", "size (qty)", "position size (qty)")]
     profits = [name for name in names if name.startswith(("net p&l", "net pnl", "profit")) and "%" not in name]
-    columns = _Columns(
-        price=next(name for name in names if name.startswith("price")),
-        size=sizes[0] if sizes else "contracts",
-        profit=profits[0] if profits else None,
-    )
+    price = next(name for name in names if name.startswith("price"))
+    size = sizes[0] if sizes else "contracts"
+    columns = _Columns(price=price, size=size, profit=profits[0] if profits else None)
     groups: dict[str, list[FileRow]] = {}
     for line in table.lines:
         number = next((str(line.cells[name]) for name in NUMBERS if line.cells.get(name)), "")
@@ -76,6 +74,7 @@ def _trip(number: str, entry: FileRow, out: FileRow, reader: CellReader, columns
     if exit_time < entry_time:
         raise Invalid(f"trade {number} ends before it begins", field="time")
     key = f"tv-{symbol}-{number}-{entry_time}"
+    side = "long" if is_long else "short"
     quote = columns.price.removeprefix("price").strip().upper()  # `USDT` of `Price USDT`
     fees = 0.0
     if stated_profit is not None:
@@ -85,7 +84,7 @@ def _trip(number: str, entry: FileRow, out: FileRow, reader: CellReader, columns
     return Trip(
         key=key,
         symbol=symbol,
-        side="long" if is_long else "short",
+        side=side,
         quantity=quantity,
         entry_time=entry_time,
         entry_price=entry_price,
