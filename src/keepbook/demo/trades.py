@@ -252,9 +252,9 @@ class DemoMarket:
         today = int(self.calendar.now.timestamp()) // DAY * DAY
         begins = today - desk.begun * DAY
         ends = today + DAY if desk.ended is None else today - desk.ended * DAY
-        for one in OPEN:
-            if one.desk == desk and one.symbol == symbol:  # a desk has one position in a pair at a time
-                ends = min(ends, self._entry_of(one)[0])
+        for position in OPEN:
+            if position.desk == desk and position.symbol == symbol:  # a desk has one position in a pair at a time
+                ends = min(ends, self._entry_of(position)[0])
         series = (bar for bar in self.bars[symbol] if bar.time >= begins)
         write = markets.InstantWriter()
         for nth, one in enumerate(markets.play_strategy(desk.strategy, series, HOUR)):

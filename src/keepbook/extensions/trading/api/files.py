@@ -107,7 +107,7 @@ async def import_trading_file(
             code="installation_only",
         )
     sent = await request.body()
-    told = {
+    told: dict[str, Any] = {
         "format": format,
         "columns": mapping.parse_pairs(map, "map"),
         "zone": zone,
