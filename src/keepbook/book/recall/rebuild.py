@@ -136,7 +136,7 @@ def _reindex(tx: Tx, kind: IndexKind, keys: Sequence[IndexKey], stored: dict[Ind
         names = [column.name for column in (item, word, part) if column is not None]
         deleted, inserted = [], []
         for key in keys:
-            row = {item.name: key[0]}
+            row: dict[str, Any] = {item.name: key[0]}
             if part is not None:
                 row[part.name] = key[1]
             new = {name: weight for (table, name), weight in wanted.get(key, {}).items() if table == index.name}
