@@ -146,9 +146,9 @@ class Calibration:
     resolved_by_series: Mapping[str, int] = field(default_factory=dict)
     """How many are resolved in each series."""
     scores: tuple[FormScores, ...] = ()
-    """Of forecasts: the mean scores of each form, over all that was stated."""
+    """The mean scores of each form of forecasts; empty for trades."""
     slices: tuple[Slice, ...] = ()
-    """Of forecasts: the same by model, prompt version and tag."""
+    """The figures of forecasts by model, prompt version and tag; empty for trades."""
 
     @property
     def skill_words(self) -> str:
