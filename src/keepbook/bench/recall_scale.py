@@ -43,7 +43,7 @@ FIRST = "hybrid, just opened"
 ASKED = 40
 """How many questions are asked at each size."""
 PATIENCE, FEWEST = 20.0, 8
-"""A way is asked no more questions after these seconds, but at least so many."""
+"""After these seconds a way is asked no more questions, once it has answered this many."""
 DIMS = 384
 """The dimensions of a vector, as many as those of the bundled embedder."""
 

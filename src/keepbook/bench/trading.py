@@ -99,7 +99,7 @@ def measure(bars: int, trades: int) -> SizeMeasurement:
 
 
 def _long_enough(trades: int) -> World:
-    """A market in which the desk has so many trades; it has one in fewer than twenty bars."""
+    """A market in which the desk makes that many trades; it makes one in fewer than twenty bars."""
     days = max(2.0, 20 * trades / len(SYMBOLS) * MINUTES / (24 * 60))
     return World(seed=11, symbols=SYMBOLS, start=NOW - timedelta(days=min(days, 300_000)), days=days, minutes=MINUTES)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from keepbook.book.ground.in_pieces import Gaps
 
 LETTERS_AT_ONCE = 20_000
-"""If new turns have at most so many letters, they are indexed in the same transaction."""
+"""If new turns have at most this many letters, they are indexed in the same transaction."""
 TERMS_IN_A_PIECE, TURNS_IN_A_PIECE = 5000, 100
 """How many terms and turns a piece has at most; it ends with the turn that reaches one of these."""
 

@@ -356,7 +356,7 @@ def _details(finding: Finding) -> str:
 
 
 class _ShownReturns(NamedTuple):
-    """The returns of a finding in percent, all with so many decimals that none of them is shown as zero."""
+    """The returns of a finding in percent, all with enough decimals that none of them is shown as zero."""
 
     mean: str
     median: str

@@ -114,7 +114,7 @@ def _to_resolved(
 
 
 def _question_of(kind: CardType, told: Forecast, slots: Mapping[str, Any]) -> Iterator[str]:
-    """What was asked, whoever was: the question, else all that must be said besides the forecast itself."""
+    """What was asked, by whichever agent: the question, or else all required slots beside the forecast itself."""
     if told.claim is not None:
         yield str(slots.get(told.claim))
     if "question" in slots:
