@@ -1,12 +1,13 @@
-"""A book in an agent of Microsoft's Agent Framework: a context provider with the block, the tools and the chat.
+"""A context provider for Microsoft's Agent Framework, with the block and the tools of a book; it also stores the chat.
 
     memory = KeepbookProvider(kb, "general", owner="alice")
     agent = Agent(client=client, context_providers=[memory])
     await agent.run("I moved to Oslo", session=session)
 
-The block of the session becomes instructions, the same bytes in every run; the tools of the preset are offered with it.
-What the person and the agent said becomes a chat of the book under the id of the session, read for memories when it
-falls silent, or by `close`. `kb` is here or on a server.
+Before a run, the block of the session is added to the instructions, with the same bytes in every run, and the tools of
+the preset are offered. After it, what the person and the agent said is added to the chat of the book that has the id of
+the session. That chat is closed, which reads it for memories, when it has been idle, or by `close`. `kb` may be a
+remote one.
 """
 
 import asyncio
@@ -25,10 +26,11 @@ except ImportError as _missing:
     raise missing_framework("Microsoft's Agent Framework", package="agent-framework-core") from _missing
 
 SAID = ("user", "assistant")
+"""The roles whose messages are stored."""
 
 
 class KeepbookProvider(ContextProvider):
-    """The memory of one person, for every session with them."""
+    """Memory for an agent's sessions with one person, `owner`."""
 
     def __init__(self, kb: Keepbook, preset: str | None = None, *, owner: str, source_id: str = "keepbook") -> None:
         super().__init__(source_id)
@@ -47,19 +49,18 @@ class KeepbookProvider(ContextProvider):
         context.extend_tools(self.source_id, [_to_function_tool(tools, tool) for tool in tools])
 
     async def after_run(self, *, agent: Any, session: Any, context: Any, state: dict[str, Any]) -> None:
+        messages = list(context.input_messages)
         if context.response is not None:
-            answered = context.response.messages
-        else:
-            answered = []
+            messages += context.response.messages
         turns = [
             NewTurn(str(message.role), message.text)
-            for message in [*context.input_messages, *answered]
+            for message in messages
             if str(message.role) in SAID and message.text.strip()
         ]
         await asyncio.to_thread(lambda: self._book.thread(session.session_id).add_all(turns))
 
     async def close(self, session: Any) -> ClosingResult:
-        """Read what is new of a session for memories: it is over for now."""
+        """Close the chat of a session: read its new turns for memories."""
         return await asyncio.to_thread(lambda: self._book.thread(session.session_id).close())
 
 

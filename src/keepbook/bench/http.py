@@ -43,7 +43,7 @@ MEANT = "auto"
 PAGES = ("/chat", "/chat/{chat}", "/profile/facts", "/memory/{id}", "/journal", "/time", "/settings")
 
 Requests = dict[str, Callable[[], tuple[str, str, dict[str, str] | None]]]
-"""By the name of each figure, a function that returns the method, path and body of its next request."""
+"""A function for each figure, by its name, that returns the method, path and body of the next request."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,12 @@ from keepbook.book.text.words import tokens
 from keepbook.models.embedders import choose_embedder
 
 DEPTHS = (5, 10, 20)
+"""How many of the first hits are looked at; `hit@10` and `ndcg@10` are of the second depth."""
 MACHINES = {"assistant", "ai", "bot", "chatbot", "model", "system"}
+"""Names of speakers whose turns are stored as an assistant's."""
 
 Finder = Callable[[str], Sequence[TurnKey]]
+"""Finds the turns for a question, the best first."""
 
 
 class QuestionScore(NamedTuple):
@@ -82,7 +85,7 @@ def of_product(book: Book) -> Finder:
 
 
 def of_fts5(told: EvaluationConversation, most: int = DEPTHS[-1]) -> Finder:
-    """A baseline: SQLite's own full-text index with Porter stems, any of the words."""
+    """A baseline: SQLite's full-text index with Porter stems, searched for any of the words."""
     base = sqlite3.connect(":memory:")
     base.execute("CREATE VIRTUAL TABLE said USING fts5(text, session UNINDEXED, nth UNINDEXED, tokenize='porter')")
     base.executemany("INSERT INTO said VALUES (?, ?, ?)", [(_line(turn), *key) for key, turn in turns_by_key(told)])
@@ -98,20 +101,21 @@ def of_fts5(told: EvaluationConversation, most: int = DEPTHS[-1]) -> Finder:
 
 
 def of_meaning(told: EvaluationConversation, embedder: Embedder, most: int = DEPTHS[-1]) -> Finder:
-    """The embedder alone, as most stores use one."""
+    """A baseline: the embedder alone, as most stores use one."""
     keys = [key for key, _ in turns_by_key(told)]
     rows = embedder.embed([_line(turn) for _, turn in turns_by_key(told)])
 
     def find(question: str) -> list[TurnKey]:
         asked = embedder.ask(question)
         likeness = [float(row @ asked) for row in rows]
-        return [keys[at] for at in sorted(range(len(keys)), key=lambda at: -likeness[at])[:most]]
+        best_first = sorted(range(len(keys)), key=lambda at: -likeness[at])
+        return [keys[at] for at in best_first[:most]]
 
     return find
 
 
 def _line(turn: SpokenTurn) -> str:
-    """A turn as one would hand it to a store that knows nothing of speakers."""
+    """A turn as text for a store that has no field for the speaker."""
     return f"{turn.speaker}: {turn.text}"
 
 
@@ -125,15 +129,16 @@ def turns_by_key(told: EvaluationConversation) -> Iterator[tuple[TurnKey, Spoken
 
 
 def score_question(question: EvaluationQuestion, found: Sequence[TurnKey]) -> QuestionScore:
-    whole = len(question.evidence)
-    gain = sum(1 / math.log2(at + 2) for at, turn in enumerate(found[:10]) if turn in question.evidence)
-    best = sum(1 / math.log2(at + 2) for at in range(min(10, whole)))
-    recall = tuple(len(question.evidence.intersection(found[:depth])) / whole for depth in DEPTHS)
-    return QuestionScore(question.kind, recall, float(bool(recall[1])), gain / best)
+    evidence = question.evidence
+    gain = sum(1 / math.log2(at + 2) for at, turn in enumerate(found[:10]) if turn in evidence)
+    best_gain = sum(1 / math.log2(at + 2) for at in range(min(10, len(evidence))))
+    recall = tuple(len(evidence.intersection(found[:depth])) / len(evidence) for depth in DEPTHS)
+    hit = 1.0 if evidence.intersection(found[:10]) else 0.0
+    return QuestionScore(question.kind, recall=recall, hit=hit, ndcg=gain / best_gain)
 
 
 def mean_scores(found: Sequence[QuestionScore]) -> dict[str, Any]:
-    """The figures of one half; `by_category` holds the same for each kind of question."""
+    """The mean scores of one half; `by_category` has those of each kind of question."""
     figures = _means(found)
     kinds = sorted({one.kind for one in found})
     return figures | {"by_category": {kind: _means([one for one in found if one.kind == kind]) for kind in kinds}}
@@ -150,13 +155,13 @@ def _means(found: Sequence[QuestionScore]) -> dict[str, Any]:
 
 
 def measure(path: str, embedder: str = "auto", joined: int = 0) -> dict[str, Any]:
-    """The figures of words and hybrid, and of the baselines, each for both halves."""
+    """The figures of recall by words alone (`words`) and with an embedder (`hybrid`), and of the baselines; each for
+    both halves."""
     told = conversations(path, joined)
-    if chosen := choose_embedder(embedder):
-        model = Remembering(chosen)
-    else:
-        model = None
-    ways = ["words", "fts5", *(["hybrid", "dense"] if model else [])]
+    model, ways = None, ["words", "fts5"]
+    chosen = choose_embedder(embedder)
+    if chosen is not None:
+        model, ways = Remembering(chosen), ["words", "fts5", "hybrid", "dense"]
     found: dict[str, tuple[list[QuestionScore], list[QuestionScore]]] = {way: ([], []) for way in ways}
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "bench.db"
@@ -188,10 +193,7 @@ def score_table(figures: Mapping[str, Any]) -> Iterator[str]:
     for name, halves in {**ways, **figures["baselines"]}.items():
         for half, means in halves.items():
             for kind, one in {"": means, **means["by_category"]}.items():
-                if kind:
-                    label = f"  {kind}"
-                else:
-                    label = name
+                label = f"  {kind}" if kind else name
                 yield (
                     f"{label:16}{half:8}{one['recall@5']:7.3f}{one['recall@10']:7.3f}{one['recall@20']:7.3f}"
                     f"{one['hit@10']:8.3f}{one['ndcg@10']:9.3f}{one['n']:6}"
@@ -201,9 +203,9 @@ def score_table(figures: Mapping[str, Any]) -> Iterator[str]:
 
 
 def main(data: str, json: bool, scale: bool, joined: int = 0) -> bool:
-    """Print the figures; with `scale` the growth and the peers instead."""
+    """Print the figures; with `scale` those of growing books and of peers instead."""
     if scale:
-        # Loaded when asked for: it brings the peers along.
+        # Imported only here, because it needs numpy.
         from keepbook.bench.recall_scale import main as run
 
         return run(json)

@@ -1,8 +1,8 @@
-"""Other programs' memories, for the same questions over the same vectors: each as its own documents say, on disk where
-it has a disk, and asked for one user, as a host of many must ask.
+"""Sets up other memory stores (peers), to ask them the same questions over the same vectors.
 
-A peer that is not installed is left out. None may call home: what each has to switch that off is set before it is
-loaded. What is measured is the store, so the embedder is the stand-in of the benchmark for all of them.
+Each is used as its documentation says, on disk if it can, and asked for one user of many. Peers that are not installed
+are left out. Their telemetry is switched off before they are loaded. Only the store is measured: all of them use the
+benchmark's stand-in for an embedder.
 """
 
 import hashlib
@@ -27,12 +27,14 @@ Ask = Callable[[str], Any]
 
 USER = "bench"
 LIMIT = 10
+"""How many hits a question asks for."""
 TOGETHER = 1000
-"""So many are put in at once where a peer takes several."""
+"""How many texts are stored in one call, if a peer takes several."""
 
 
 class PeerData(NamedTuple):
-    """What a peer is filled with, and where it may write."""
+    """The texts and their vectors (`rows`) that a peer stores, the embedder for questions, and a folder for its
+    files."""
 
     folder: Path
     texts: Sequence[str]
@@ -45,6 +47,8 @@ class PeerData(NamedTuple):
 
 
 class Peer(Protocol):
+    """A context manager that fills a peer, and gives the function that asks it."""
+
     def __call__(self, filled: PeerData, /) -> AbstractContextManager[Ask]: ...
 
 
@@ -57,41 +61,41 @@ def are_installed(*modules: str) -> bool:
 
 @contextmanager
 def _chroma(filled: PeerData) -> Iterator[Ask]:
-    """One collection for all users, and a filter by user."""
+    """Chroma: one collection for all users, and a filter by user."""
     chromadb = _import_peer("chromadb")
     client = chromadb.PersistentClient(str(filled.folder), chromadb.Settings(anonymized_telemetry=False))
-    kept = client.create_collection("bench", metadata={"hnsw:space": "cosine"})
-    for some in filled.batches():
-        kept.add(
-            ids=[str(at) for at in some],
-            documents=[filled.texts[at] for at in some],
-            embeddings=[filled.rows[at] for at in some],
-            metadatas=[{"user_id": USER} for _ in some],
+    collection = client.create_collection("bench", metadata={"hnsw:space": "cosine"})
+    for batch in filled.batches():
+        collection.add(
+            ids=[str(at) for at in batch],
+            documents=[filled.texts[at] for at in batch],
+            embeddings=[filled.rows[at] for at in batch],
+            metadatas=[{"user_id": USER} for _ in batch],
         )
 
     def ask(question: str) -> Any:
-        asked = filled.embedder.ask(question)
-        return kept.query(query_embeddings=[asked], n_results=LIMIT, where={"user_id": USER})
+        vector = filled.embedder.ask(question)
+        return collection.query(query_embeddings=[vector], n_results=LIMIT, where={"user_id": USER})
 
     yield ask
 
 
 @contextmanager
 def _langgraph_memory(filled: PeerData) -> Iterator[Ask]:
-    """A namespace for each user; it has no disk."""
+    """LangGraph's store in memory, with a namespace for each user."""
     index = {"dims": filled.rows.shape[1], "embed": _lists(filled.embedder), "fields": ["text"]}
     yield _asked_by_namespace(_import_peer("langgraph.store.memory").InMemoryStore(index=index), filled)
 
 
 @contextmanager
 def _langgraph_sqlite(filled: PeerData) -> Iterator[Ask]:
-    """The same on disk. Its vectors need a sqlite3 that loads extensions; where this Python's does not, pysqlite3."""
-    if hasattr(sqlite3.Connection, "enable_load_extension"):
-        library = sqlite3
-    else:
+    """LangGraph's store on disk. Its vectors need a sqlite3 module that loads extensions: `pysqlite3`, if Python's own
+    cannot."""
+    library: Any = sqlite3
+    if not hasattr(sqlite3.Connection, "enable_load_extension"):
         library = _import_peer("pysqlite3")
     place = str(filled.folder / "store.db")
-    # It reads `text_fields`, whatever its documents say of `fields`.
+    # This store reads `text_fields`, although its documentation says `fields`.
     index = {"dims": filled.rows.shape[1], "embed": _lists(filled.embedder), "text_fields": ["text"]}
     with closing(library.connect(place, check_same_thread=False, isolation_level=None)) as conn:
         store = _import_peer("langgraph.store.sqlite").SqliteStore(conn, index=index)
@@ -100,15 +104,16 @@ def _langgraph_sqlite(filled: PeerData) -> Iterator[Ask]:
 
 
 def _asked_by_namespace(store: Any, filled: PeerData) -> Ask:
-    put, mine = _import_peer("langgraph.store.base").PutOp, ("memories", USER)
-    for some in filled.batches():
-        store.batch([put(mine, str(at), {"text": filled.texts[at]}) for at in some])
-    return lambda question: store.search(mine, query=question, limit=LIMIT)
+    """Fill a store of LangGraph; returns the function that asks it."""
+    put_op, namespace = _import_peer("langgraph.store.base").PutOp, ("memories", USER)
+    for batch in filled.batches():
+        store.batch([put_op(namespace, str(at), {"text": filled.texts[at]}) for at in batch])
+    return lambda question: store.search(namespace, query=question, limit=LIMIT)
 
 
 @contextmanager
 def _mem0(filled: PeerData) -> Iterator[Ask]:
-    """Its default store (Qdrant) on disk, asked through its own search; see `NOTES` for how it is filled."""
+    """mem0 with its default store (Qdrant) on disk, asked through its own search; see `NOTES` for how it is filled."""
     os.environ |= {"MEM0_TELEMETRY": "False", "MEM0_DIR": str(filled.folder / "home")}
     logging.getLogger("mem0").setLevel(logging.ERROR)
     unused = {"provider": "openai", "config": {"api_key": "none is called"}}
@@ -122,16 +127,16 @@ def _mem0(filled: PeerData) -> Iterator[Ask]:
     }  # fmt: skip
     memory = _import_peer("mem0").Memory.from_config(config)
     memory.embedding_model = SimpleNamespace(embed=lambda text, *_, **__: filled.embedder.ask(text).tolist())
-    at_once = datetime.now(UTC).isoformat()
-    for some in filled.batches():
-        texts = [filled.texts[at] for at in some]
+    now = datetime.now(UTC).isoformat()
+    for batch in filled.batches():
+        texts = [filled.texts[at] for at in batch]
         memory.vector_store.insert(
-            vectors=[filled.rows[at].tolist() for at in some],
-            ids=[str(uuid.uuid4()) for _ in some],
+            vectors=[filled.rows[at].tolist() for at in batch],
+            ids=[str(uuid.uuid4()) for _ in batch],
             payloads=[
                 {
                     "data": text, "hash": hashlib.md5(text.encode(), usedforsecurity=False).hexdigest(),
-                    "created_at": at_once, "updated_at": at_once, "text_lemmatized": text, "user_id": USER,
+                    "created_at": now, "updated_at": now, "text_lemmatized": text, "user_id": USER,
                 }
                 for text in texts
             ],
@@ -141,11 +146,12 @@ def _mem0(filled: PeerData) -> Iterator[Ask]:
 
 
 def _import_peer(module: str) -> Any:
-    """A peer is loaded only to be measured, and most machines have none."""
+    """Import a module of a peer, late, because most machines have none of them."""
     return importlib.import_module(module)
 
 
 def _lists(embedder: Any) -> Callable[[list[str]], list[list[float]]]:
+    """The embedder as a function that returns lists instead of arrays."""
     return lambda texts: [row.tolist() for row in embedder.embed(texts)]
 
 
@@ -155,11 +161,11 @@ PEERS: dict[str, tuple[Peer, tuple[str, ...]]] = {
     "langgraph, sqlite": (_langgraph_sqlite, ("langgraph.store.sqlite", "sqlite_vec")),
     "mem0": (_mem0, ("mem0", "qdrant_client")),
 }
-"""Each with the modules that it is made of."""
+"""The peers by name, each with the modules that it needs."""
 NOTES = {
     "mem0": (
         "filled through its own vector store in batches, as add(infer=False) takes one at a time (measured: 8 to 22 ms "
         "each, over 6 minutes for 50,000); its keyword and entity search work only with its extras installed"
     ),
 }
-"""What has to be known to read a peer's figures."""
+"""Remarks on peers whose figures need an explanation."""

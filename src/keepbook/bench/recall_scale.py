@@ -1,8 +1,8 @@
-"""How recall grows with the book, and how long peers take for the same question over the same vectors.
+"""Measures how the time of recall grows with the book, and how long peers take for the same questions.
 
-One owner's book grows from 1,000 to 100,000 memories; the same questions are asked at each size, by words alone and
-with meaning. Embedding a question costs the same at any size and for everybody, so a stand-in embedder is used that
-costs next to nothing: what is measured is the store. Peers (recall_peers.py) are measured if they are installed.
+One owner's book grows from 1,000 to 100,000 memories. At each size questions are asked by words alone and with vectors.
+Embedding a question costs the same at any size and for any store, so a stand-in embedder is used that costs almost
+nothing: only the store is measured. Peers (recall_peers.py) are measured if they are installed.
 """
 
 import hashlib
@@ -36,18 +36,20 @@ Floats = NDArray[np.float32]
 
 SIZES = (1_000, 5_000, 50_000, 100_000)
 BESIDE = (5_000, 50_000)
-"""Where peers are measured: they take long to fill."""
+"""The sizes at which peers are measured; not at all, because they take long to fill."""
 OURS = ("words", "hybrid")
 FIRST = "hybrid, just opened"
-"""The first answer of a program that has only now opened the book: the vectors are read from the disk."""
+"""The way that measures the first answer of a program that has just opened the book and must read the vectors."""
 ASKED = 40
+"""How many questions are asked at each size."""
 PATIENCE, FEWEST = 20.0, 8
-"""After so many seconds a way that is slow is asked no more, once it has answered the fewest."""
+"""After these seconds a way is asked no more questions, once it has answered this many."""
 DIMS = 384
+"""The dimensions of a vector, as many as those of the bundled embedder."""
 
 
 class QuestionTime(NamedTuple):
-    """Milliseconds a question takes, in the middle, of one way at one size: by the clock, and of a processor's work."""
+    """The median milliseconds of a question by one way at one size: elapsed (`ms`), and processor time (`work`)."""
 
     way: str
     size: int
@@ -56,7 +58,7 @@ class QuestionTime(NamedTuple):
 
 
 class Directions:
-    """A stand-in for an embedder: texts with words in common point a little the same way."""
+    """A stand-in for an embedder: a random vector for each word, so that texts with common words are a little alike."""
 
     space: str = "bench"
     floor: float = 0.3
@@ -78,11 +80,11 @@ class Directions:
         return self._known[word]
 
 
-# What is in the book
+# The content of the book
 
 
 def synthetic_facts(seed: int) -> Iterator[str]:
-    """Facts with the words of a language: a few common ones, and ever rarer ones."""
+    """Endless facts of made-up words, a few of them common and the others rarer and rarer, as in a language."""
     chance = random.Random(seed)
     syllables = [one + two for one in "bdfgklmnprstv" for two in "aeiou"]
     words = ["".join(chance.choices(syllables, k=chance.choice((2, 3, 3, 4)))) for _ in range(30_000)]
@@ -92,14 +94,16 @@ def synthetic_facts(seed: int) -> Iterator[str]:
 
 
 def grow(path: Path, owner: str, held: int, facts: Sequence[str]) -> None:
-    """Put memories into a book bare, past the operations but under the guards: it is the reading that is measured."""
+    """Insert memories into the tables directly, which is faster than the operations; the guards of the database hold.
+    `held` memories are there already."""
     with closing(sqlite3.connect(path, isolation_level=None)) as conn:
         conn.execute("PRAGMA synchronous = OFF")
         conn.execute("BEGIN IMMEDIATE")
         for nth, content in enumerate(facts, held + 1):
             at = stamp(datetime(2020, 1, 1, tzinfo=UTC) + timedelta(minutes=nth))
             id = b32encode(hashlib.blake2b(str(nth).encode(), digest_size=5).digest()).decode().lower()  # in no order
-            mark, previous = f"mark {nth}", f"mark {nth - 1}" if nth > 1 else ""
+            mark = f"mark {nth}"
+            previous = f"mark {nth - 1}" if nth > 1 else ""
             entry = (owner, nth, nth, at, "person", "bench", "remember", id, "{}", "{}", "", "", previous, mark)
             for table, row in (
                 ("ledger", entry),
@@ -118,8 +122,9 @@ def grow(path: Path, owner: str, held: int, facts: Sequence[str]) -> None:
 
 
 def time_questions(way: str, size: int, ask: Callable[[str], Any], questions: Sequence[str]) -> QuestionTime:
-    """The quickest of three for each question, since what else runs on the machine is not recall's; in the middle."""
-    ask(questions[0])
+    """The median time of a question. Each is asked three times and the fastest counts, because other programs on the
+    machine only make it slower."""
+    ask(questions[0])  # not counted: it fills caches
     walls, works, began = [], [], time.perf_counter()
     for question in questions:
         tries = []
@@ -135,7 +140,7 @@ def time_questions(way: str, size: int, ask: Callable[[str], Any], questions: Se
 
 
 def measure(sizes: Sequence[int] = SIZES, beside: Sequence[int] = BESIDE) -> Iterator[QuestionTime]:
-    """Each figure as soon as it is there: peers take minutes to fill."""
+    """Grow the book and measure; yields each figure at once, because peers take minutes to fill."""
     facts, written = synthetic_facts(1), list[str]()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
@@ -152,7 +157,7 @@ def measure(sizes: Sequence[int] = SIZES, beside: Sequence[int] = BESIDE) -> Ite
             questions = [" ".join(chance.sample(chance.choice(written).split(), 4)) for _ in range(ASKED)]
             yield time_questions("words", size, words.recall, questions)
             yield time_questions("hybrid", size, hybrid.recall, questions)
-            yield _first(size, folder / "bench.db", questions[0])
+            yield _time_first_answer(size, folder / "bench.db", questions[0])
             if size in beside:
                 rows = meaning.embedder.embed(written)
                 for name, (peer, modules) in PEERS.items():
@@ -164,18 +169,20 @@ def measure(sizes: Sequence[int] = SIZES, beside: Sequence[int] = BESIDE) -> Ite
 
 
 def _with_meaning(kb: Keepbook, meaning: Meaning) -> Book:
+    """The book, with this embedder in place of the one of the settings."""
     return Book(kb._database, "grower", kb.book("grower").origin, kb._presets, meaning=meaning)
 
 
-def _first(size: int, path: Path, question: str) -> QuestionTime:
-    """Until a program that has just opened the book has its first answer."""
-    start, worked = time.perf_counter(), time.process_time()
+def _time_first_answer(size: int, path: Path, question: str) -> QuestionTime:
+    """The time from opening the book to the first answer."""
+    began, worked = time.perf_counter(), time.process_time()
     with (
         closing(Keepbook(path, embedder="none")) as kb,
         closing(Meaning(kb._database, Directions())) as meaning,
     ):
         _with_meaning(kb, meaning).recall(question)
-        return QuestionTime(FIRST, size, (time.perf_counter() - start) * 1000, (time.process_time() - worked) * 1000)
+        ms, work = (time.perf_counter() - began) * 1000, (time.process_time() - worked) * 1000
+        return QuestionTime(FIRST, size, ms=ms, work=work)
 
 
 # Showing
@@ -184,14 +191,13 @@ def _first(size: int, path: Path, question: str) -> QuestionTime:
 def scale_report(found: Iterable[QuestionTime]) -> dict[str, Any]:
     found = list(found)
     ms, work = _group_by_way(found, "ms"), _group_by_way(found, "work")
-    growth = {way: round(ms[way][max(ms[way])] / ms[way][min(ms[way])], 2) for way in OURS}
-    slower = [
-        f"{way} is slower than {peer} at {size:,}"
-        for peer in PEERS
-        for size, taken in ms.get(peer, {}).items()
-        for way in OURS
-        if ms[way][size] > taken
-    ]
+    growth, slower = {}, []
+    for way in OURS:
+        smallest, largest = min(ms[way]), max(ms[way])
+        growth[way] = round(ms[way][largest] / ms[way][smallest], 2)
+    for peer in PEERS:
+        for size, peer_ms in ms.get(peer, {}).items():
+            slower += [f"{way} is slower than {peer} at {size:,}" for way in OURS if ms[way][size] > peer_ms]
     absent = [peer for peer in PEERS if peer not in ms]
     return {
         "ms": ms, "cpu_ms": work, "growth": growth, "slower_than_a_peer": slower, "peers_not_installed": absent,
@@ -200,6 +206,7 @@ def scale_report(found: Iterable[QuestionTime]) -> dict[str, Any]:
 
 
 def _group_by_way(found: Sequence[QuestionTime], which: str) -> dict[str, dict[int, float]]:
+    """One field (`which`) of all figures, by way and by size."""
     by_way: dict[str, dict[int, float]] = {}
     for one in found:
         by_way.setdefault(one.way, {})[one.size] = round(getattr(one, which), 3)
@@ -213,7 +220,8 @@ def _print_times(found: Iterable[QuestionTime]) -> Iterator[QuestionTime]:
 
 
 def main(json: bool) -> bool:
-    """Print what was measured; true where recall grows at most tenfold and no peer is faster."""
+    """Print the figures. Returns whether recall takes at most ten times as long for the largest book as for the
+    smallest, and no peer is faster."""
     told = scale_report(_print_times(measure()))
     if json:
         print(json_module.dumps(told))

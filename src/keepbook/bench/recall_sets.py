@@ -1,10 +1,12 @@
-"""What recall is measured on: conversations, questions about them, and the turns that answer.
+"""Reads the sets that recall is measured on: conversations, questions about them, and the turns that answer.
 
-Two shapes are read. LoCoMo's, a file of JSON: two people, each conversation a book, the first half of the conversations
-for tuning and the second for reporting. And ours, lines of JSON: one person and an assistant, all chats of one writer
-in one book; a line is a question, with its half, the chat and the turn that answers. The chats stand in the folder
-`chats` beside the file. Joined, all that is said by one side in so many chats is one long message, and the letters of
-all writers of a half are in one book.
+There are two formats. LoCoMo's is a JSON file with conversations of two people, each of which becomes a book; the first
+half of them is for tuning, the second for reporting. Ours has JSON lines, each a question with its half, and the chat
+and the turn that answer it; the chats of a person with an assistant are in the folder `chats` beside the file, and all
+chats of one writer become a book.
+
+With `joined`, that many chats of our format become one exchange of two long messages ("letters"), and those of all
+writers of a half are in one book.
 """
 
 import json as json_module
@@ -17,12 +19,13 @@ from keepbook.errors import Invalid, NotFound
 from keepbook.patterns import regex
 
 KINDS = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
-"""What LoCoMo's categories are; the fifth has no evidence to find."""
+"""LoCoMo's categories of questions; the fifth, which is left out, asks about what nobody said."""
 HALVES = ("tuning", "report")
 FIRST_DAY = datetime(2024, 1, 1, 12, tzinfo=UTC)
-"""Our chats have no date; they are kept a day apart."""
+"""The time of the first of our chats. They have no date, and are stored as if they were a day apart."""
 
 TurnKey = tuple[str, int]
+"""A session, and the number of a turn in it, from 1."""
 
 
 class EvaluationQuestion(NamedTuple):
@@ -38,7 +41,7 @@ class SpokenTurn(NamedTuple):
 
 
 class EvaluationConversation(NamedTuple):
-    """Sessions by name, each a list of turns; a turn is known by its session and its number from 1."""
+    """Sessions by name, and questions about them; `reports` tells the second half from the first."""
 
     sessions: dict[str, list[SpokenTurn]]
     questions: list[EvaluationQuestion]
@@ -65,12 +68,12 @@ _SESSION = regex(r"session_(\d+)")
 
 
 def _of_two(sample: Mapping[str, Any], reports: bool) -> EvaluationConversation:
-    sessions, place = locomo_sessions(sample["conversation"])
+    sessions, keys = locomo_sessions(sample["conversation"])
     questions = []
     for asked in sample["qa"]:
         kind = KINDS.get(int(asked["category"]))
-        named = [id for text in asked.get("evidence") or [] for id in _evidence_ids(str(text))]
-        evidence = frozenset(place[id] for id in named if id in place)
+        ids = [id for text in asked.get("evidence") or [] for id in _evidence_ids(str(text))]
+        evidence = frozenset(keys[id] for id in ids if id in keys)
         if kind and evidence:
             questions.append(EvaluationQuestion(str(asked["question"]), kind, evidence))
     return EvaluationConversation(sessions, questions, reports)
@@ -79,23 +82,24 @@ def _of_two(sample: Mapping[str, Any], reports: bool) -> EvaluationConversation:
 def locomo_sessions(
     told: Mapping[str, Any],
 ) -> tuple[dict[str, list[SpokenTurn]], dict[tuple[int, int], TurnKey]]:
-    """The sessions of one conversation in their order, and which turn each id of the data names."""
-    numbers = sorted(int(match[1]) for name in told if (match := _SESSION.fullmatch(name)))
-    sessions, place = {}, {}
+    """The sessions of one conversation in their order, and the key of each turn by the id that it has in the data."""
+    matches = [_SESSION.fullmatch(name) for name in told]
+    numbers = sorted(int(match[1]) for match in matches if match is not None)
+    sessions, keys = {}, {}
     for number in numbers:
         turns = told[f"session_{number}"] or []
         at = parse_moment(told.get(f"session_{number}_date_time"))
         sessions[f"session {number}"] = [SpokenTurn(turn["speaker"], turn["text"], at) for turn in turns]
         for nth, turn in enumerate(turns, 1):
-            place[_evidence_ids(turn["dia_id"])[0]] = (f"session {number}", nth)
-    return sessions, place
+            keys[_evidence_ids(turn["dia_id"])[0]] = (f"session {number}", nth)
+    return sessions, keys
 
 
 _EVIDENCE = regex(r"D:?(\d+):(\d+)")
 
 
 def _evidence_ids(text: str) -> list[tuple[int, int]]:
-    """`D8:6; D9:17`, `D:11:26`, `D30:05`: all the ways in which the data names its turns."""
+    """The (session, turn) that a text names, in any spelling of the data: `D8:6; D9:17`, `D:11:26`, `D30:05`."""
     return [(int(session), int(turn)) for session, turn in _EVIDENCE.findall(text)]
 
 
@@ -112,39 +116,37 @@ def parse_moment(text: str | None) -> datetime | None:
 
 
 def _of_writers(asked: Sequence[Mapping[str, Any]], folder: Path, joined: int) -> list[EvaluationConversation]:
+    """The books of our format: one for each writer, or with `joined` one for each half."""
     found = []
-    if joined:
-        by = "half"
-    else:
-        by = "writer"
+    by = "half" if joined else "writer"
     for book in dict.fromkeys(question[by] for question in asked):
         about = [question for question in asked if question[by] == book]
         chats: dict[str, list[tuple[str, str]]] = {}
         for writer in dict.fromkeys(question["writer"] for question in about):
             lines = (folder / "chats" / f"{writer}.jsonl").read_text(encoding="utf-8").splitlines()
             chats |= {chat["id"]: _turns(chat) for chat in map(json_module.loads, lines)}
-        if joined:
-            sessions, place = _letters(chats, joined)
-        else:
-            sessions, place = _as_written(chats)
+        sessions, keys = _letters(chats, joined) if joined else _as_written(chats)
         questions = [
-            EvaluationQuestion(one["question"], one["kind"], frozenset({place[one["chat"], one["turn"]]}))
+            EvaluationQuestion(one["question"], one["kind"], frozenset({keys[one["chat"], one["turn"]]}))
             for one in about
         ]
-        found.append(EvaluationConversation(sessions, questions, bool(HALVES.index(about[0]["half"]))))
+        found.append(EvaluationConversation(sessions, questions, reports=HALVES.index(about[0]["half"]) == 1))
     return found
 
 
 def _turns(chat: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [
-        (turn["role"], turn["text"] if "text" in turn else "".join(part["t"] for part in turn["parts"]))
-        for turn in chat["turns"]
-    ]
+    """Role and text of each turn; a text may be in parts."""
+    found = []
+    for turn in chat["turns"]:
+        text = turn["text"] if "text" in turn else "".join(part["t"] for part in turn["parts"])
+        found.append((turn["role"], text))
+    return found
 
 
 def _as_written(
     chats: Mapping[str, Sequence[tuple[str, str]]],
 ) -> tuple[dict[str, list[SpokenTurn]], dict[TurnKey, TurnKey]]:
+    """Each chat as a session, and the keys of its turns, which are the same."""
     sessions = {
         id: [SpokenTurn(role, text, FIRST_DAY + timedelta(days=nth)) for role, text in turns]
         for nth, (id, turns) in enumerate(chats.items())
@@ -155,17 +157,21 @@ def _as_written(
 def _letters(
     chats: Mapping[str, Sequence[tuple[str, str]]], joined: int
 ) -> tuple[dict[str, list[SpokenTurn]], dict[TurnKey, TurnKey]]:
-    """So many chats become a letter and its answer."""
+    """The sessions, each of two long messages that join the turns of several chats by their role; and for each turn of
+    a chat, the key of the message that has it."""
     sessions: dict[str, list[SpokenTurn]] = {}
-    place: dict[TurnKey, TurnKey] = {}
+    keys: dict[TurnKey, TurnKey] = {}
     ids = list(chats)
     for start in range(0, len(ids), joined):
-        some = ids[start : start + joined]
-        told = [
-            (side, "\n\n".join(text for id in some for role, text in chats[id] if role == side))
-            for side in ("user", "assistant")
-        ]
-        sessions[some[0]] = [SpokenTurn(side, text, FIRST_DAY + timedelta(days=start)) for side, text in told]
-        for id in some:
-            place |= {(id, nth): (some[0], 1 + (role != "user")) for nth, (role, _) in enumerate(chats[id], 1)}
-    return sessions, place
+        ids_of_letter = ids[start : start + joined]
+        session, at = ids_of_letter[0], FIRST_DAY + timedelta(days=start)
+        sessions[session] = []
+        for side in ("user", "assistant"):
+            texts = []
+            for id in ids_of_letter:
+                texts += [text for role, text in chats[id] if role == side]
+            sessions[session].append(SpokenTurn(side, "\n\n".join(texts), at))
+        for id in ids_of_letter:
+            for nth, (role, _) in enumerate(chats[id], 1):
+                keys[id, nth] = (session, 1 if role == "user" else 2)
+    return sessions, keys

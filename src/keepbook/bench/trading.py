@@ -47,7 +47,7 @@ LEAST = 24 * 60 // MINUTES * (RECENT_DAYS + 2) * len(SYMBOLS)
 ASKED, TRIES = 15, 7
 MOST_RATIO = 1.5
 MOST_MORE_MB = 48.0
-"""So much more memory the largest load may take than the smallest: less than a batch and the cache of the database."""
+"""How many megabytes the largest load may take more than the smallest, for a batch and the cache of the database."""
 QUICK = Strategy("In and out", follows=True, looks_back=3, threshold=0.0005, stop=0.004, target=0.004, patience=3)
 DESK = StrategyDesk("Bench", QUICK)
 
@@ -99,7 +99,7 @@ def measure(bars: int, trades: int) -> SizeMeasurement:
 
 
 def _long_enough(trades: int) -> World:
-    """A market in which the desk has so many trades; it has one in fewer than twenty bars."""
+    """A market in which the desk makes that many trades; it makes one in fewer than twenty bars."""
     days = max(2.0, 20 * trades / len(SYMBOLS) * MINUTES / (24 * 60))
     return World(seed=11, symbols=SYMBOLS, start=NOW - timedelta(days=min(days, 300_000)), days=days, minutes=MINUTES)
 

@@ -1,8 +1,9 @@
-"""Her agents: a desk that trades on paper, a team that watches the rates, and one that writes down her Sundays.
+"""The chapter of the demo about her agents: a desk that trades on paper, a team that watches interest rates, and an
+agent that writes down her household numbers on Sundays.
 
-All of it goes through the engine's own runs: prompts, tools, cards, the shared session, blind specialists, and
-decisions that the bars resolve. The desk's cards, first and second looks, are computed by the named rule of its card
-type, and say so; only what a model would say of rates and Sundays is written here, in full.
+Their runs are carried out by the usual runner, with prompts, tools, cards, the shared session, blind specialists, and
+decisions that are followed on bars. The desk's cards, also those of second looks, are computed by the rule of its card
+type. The answers about rates and Sundays, which a model would give, are written here.
 """
 
 import asyncio
@@ -34,19 +35,24 @@ from keepbook.models.model import (
 )
 
 ScriptedAnswer = str | dict[str, Any]
+ScriptedAnswers = dict[str, ScriptedAnswer]
+"""Answers by the name of the agent or specialist that gives them. A text is a reply, an object the slots of a card."""
 DESK, RATES, SUNDAY = "Swing desk", "Rate watch", "Sunday numbers"
 HOURS = "30 7 * * 1-4"
+"""The desk's schedule: 7:30 from Monday to Thursday."""
 WEEKDAYS = (0, 1, 2, 3)
+"""The same days, as `datetime.weekday` counts them."""
 
 KEPT = "What about BTC/EUR, with the room of a whole week?"
 LATEST = "One more for the week: ETH/EUR, if it is worth it."
 BUY = "SOL/EUR has climbed since last week. Is that a trade, and how sure are you?"
 LOOKED_AGAIN = (-17, -15, -13)
+"""The days, counted from the end of the story, on which she has the answer to `BUY` looked at again."""
 TEAM = (
     {"name": "Central bank", "instructions": "Reads what the central bank says and does, and what markets expect."},
     {"name": "Offers", "instructions": "Reads what banks ask for ten and fifteen years fixed, and at what fees."},
 )
-THESES: tuple[tuple[str, dict[str, ScriptedAnswer]], ...] = (
+THESES: tuple[tuple[str, ScriptedAnswers], ...] = (
     (
         "-40 19:20",
         {
@@ -74,7 +80,7 @@ THESES: tuple[tuple[str, dict[str, ScriptedAnswer]], ...] = (
         },
     ),
 )  # fmt: skip
-SECOND_THOUGHTS: dict[str, ScriptedAnswer] = {
+SECOND_THOUGHTS: ScriptedAnswers = {
     "Central bank": "A member of the council spoke against a second cut; markets gave back half of it.",
     "Offers": "Nothing new since the 3.0 % of last week.",
     RATES: {
@@ -90,20 +96,17 @@ SUNDAYS = (
 
 @dataclass(slots=True)
 class Cast:
-    """A model that plays everybody whose words are written here, by name."""
+    """A model that gives the scripted answer of whoever is asked; the name stands at the beginning of the prompt."""
 
     clock: StoryClock
-    words: dict[str, ScriptedAnswer] = field(default_factory=dict)
+    words: ScriptedAnswers = field(default_factory=dict)
     name: str = "demo:agents"
 
     async def reply(self, conversation: Conversation, tools: Toolbox | None) -> AsyncIterator[ReplyEvent]:
         who = conversation.system.removeprefix("You are ").split(".")[0].split(",")[0]
         self.clock.wait(7)
         answer = self.words[who]
-        if isinstance(answer, str):
-            text = answer
-        else:
-            text = json.dumps(answer, ensure_ascii=False)
+        text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
         sent = estimate(conversation.system) + sum(estimate(said.text) for said in conversation.said)
         yield ReplyFinished(text, (), Usage(sent, estimate(text)))
 
@@ -121,7 +124,7 @@ class Cast:
 
 
 def agent_steps(calendar: Calendar) -> Iterator[StoryStep]:
-    """What her agents do, and what she does about it."""
+    """The steps of this chapter, not in the order of time."""
     at, cast = calendar.moment, Cast(StoryClock(calendar.now))
     yield StoryStep(at("-92 20:30"), _begin)
     for day in range(-91, 1):
@@ -148,7 +151,7 @@ def agent_steps(calendar: Calendar) -> Iterator[StoryStep]:
 
 
 def _begin(life: Life) -> None:
-    """She makes her agents, and loads the prices that the desk goes by."""
+    """Load the prices that the desk trades on, and create the agents."""
     life.kb.market.load(price_lines(life.calendar))
     life.book.agents.create(
         DESK, card_type="drift-trade", schedule=HOURS,
@@ -169,7 +172,8 @@ def _begin(life: Life) -> None:
     )  # fmt: skip
 
 
-def _execute(life: Life, cast: Cast, work: Callable[[Runner], Awaitable[Run]], words: dict[str, ScriptedAnswer]) -> Run:
+def _execute(life: Life, cast: Cast, work: Callable[[Runner], Awaitable[Run]], words: ScriptedAnswers) -> Run:
+    """Carry out a run with these scripted answers; raises `ModelFailed` if it does not succeed."""
     cast.clock, cast.words = life.clock, words
 
     async def done() -> Run:
@@ -184,13 +188,13 @@ def _execute(life: Life, cast: Cast, work: Callable[[Runner], Awaitable[Run]], w
 
 
 def _run(
-    life: Life, cast: Cast, ref: str, prompt: str | None = None, words: dict[str, ScriptedAnswer] | None = None
-) -> Run:
+    life: Life, cast: Cast, ref: str, prompt: str | None = None, words: ScriptedAnswers | None = None
+) -> Run:  # fmt: skip
     return _execute(life, cast, lambda runner: runner.run(ref, prompt), words or {})
 
 
 def _run_scheduled(life: Life, cast: Cast) -> None:
-    """A run at its hour, and its next hour set: the story has nobody else who would keep it."""
+    """Carry out the desk's scheduled run, and set the time of its next one, as a sweep would."""
     life.book.decisions.follow()
     _execute(life, cast, lambda runner: runner.run(DESK, kind="scheduled"), {})
     with life.book.writing() as (tx, _):
@@ -198,31 +202,34 @@ def _run_scheduled(life: Life, cast: Cast) -> None:
 
 
 def _look_again(life: Life, cast: Cast, most: int) -> None:
-    """On Fridays at the oldest one that is in, and at the end at all of them."""
+    """Re-examine the oldest open trades that were filled, `most` of them at most."""
     life.book.decisions.follow()
     held = [one for one in life.book.decisions.list(state="open", forecasts=False) if one.so_far_r is not None]
-    for one in held[::-1][:most]:
+    oldest_first = held[::-1]
+    for one in oldest_first[:most]:
         _execute(life, cast, partial(Runner.re_examine, run_id=one.run_id), {})
         life.clock.wait(20)
 
 
 def _doubt(life: Life, cast: Cast) -> None:
+    """Re-examine the answer to `BUY`."""
     life.book.decisions.follow()
     trade = next(run for run in life.book.runs.list(DESK, kind="manual") if run.prompt == BUY)
     _execute(life, cast, partial(Runner.re_examine, run_id=trade.id), {})
 
 
 def _think_again(life: Life, cast: Cast) -> None:
+    """Re-examine the latest thesis about rates."""
     thesis = life.book.runs.list(RATES, kind="manual", limit=1)[0]
     _execute(life, cast, partial(Runner.re_examine, run_id=thesis.id), SECOND_THOUGHTS)
 
 
 def _get_out(life: Life) -> None:
-    """Once she does not wait for the target, of the one that is furthest ahead."""
+    """Exit the open trade with the best result so far, if that is above 0.2 R, and if she has not exited one before."""
     life.book.decisions.follow()
-    held = [one for one in life.book.decisions.list(state="open", forecasts=False) if (one.so_far_r or 0) > 0.2]
-    if held and not any(
-        one.closed_by == "person" for one in life.book.decisions.list(state="resolved", forecasts=False)
-    ):
-        best = max(held, key=lambda one: one.so_far_r or 0.0)
+    ahead = [one for one in life.book.decisions.list(state="open", forecasts=False) if (one.so_far_r or 0) > 0.2]
+    resolved = life.book.decisions.list(state="resolved", forecasts=False)
+    has_exited_one = any(one.closed_by == "person" for one in resolved)
+    if ahead and not has_exited_one:
+        best = max(ahead, key=lambda one: one.so_far_r or 0.0)
         life.book.decisions.exit(best.run_id, best.last_close)

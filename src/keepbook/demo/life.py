@@ -129,7 +129,7 @@ class Life:
     calendar: Calendar
     pace: random.Random
     chats: dict[str, Chat] = field(default_factory=dict)
-    """By title."""
+    """The chats that were begun so far, by title."""
 
     @property
     def book(self) -> Book:

@@ -1,9 +1,9 @@
-"""A market that never was, for benches and tests: always the same for a seed, and as unpleasant as real ones.
+"""Generates a market for the demo, benches and tests: always the same for a seed, and as irregular as a real one.
 
-Prices go through regimes (trends, chop, storms), with fat tails, with volatility that comes in clusters, with jumps at
-the time of events and with hours that are missing. Strategies trade on the very bars: they enter at a close, leave at
-a stop, a target or after a while, pay fees, and do well in one regime and badly in another. Everything is made as it
-is asked for, so that ten million bars need no more memory than ten. Only the standard library is needed.
+Prices go through regimes (trends, chop, storms), with fat tails, clustered volatility, jumps at the time of events, and
+missing hours. Strategies trade on those bars: they enter at a close, leave at a stop, at a target or after a number of
+bars, pay fees, and do well in one regime and badly in another. All of it is generated lazily, so that ten million bars
+need no more memory than ten. Only the standard library is needed.
 """
 
 import bisect
@@ -27,14 +27,12 @@ TRADES_HEADER = (
 POSITIONS_HEADER = "deployment,symbol,side,quantity,entry_time,entry_price"
 SKILLS_HEADER = "name,description,strategy"
 DEPLOYMENTS_HEADER = "name,skill,account,capital,currency,started_at"
-
-
 HOMING = 0.0002
-"""How hard a price is pulled to where it began, in an hour: over many years it neither vanishes nor explodes."""
+"""The share of its logarithmic distance from the first price that a price is pulled back in an hour."""
 
 
 class Regime(NamedTuple):
-    """How prices behave for a while: drift and deviation for an hour, and how hard they are pulled back."""
+    """How prices behave for a while, by the hour: drift, standard deviation, and pull to the regime's first price."""
 
     drift: float
     deviation: float
@@ -56,7 +54,8 @@ _FOLLOWED_BY = {
 
 
 class GeneratedEvent(NamedTuple):
-    """A kind of event: how often in hours, at what hour of the day, how much it matters and how far it moves prices."""
+    """A kind of event: hours between two of them (`every`), hour of the day, importance from 0 to 1, and how far it
+    moves prices (`jump`, as a share). Events that are not `everywhere` affect one symbol each."""
 
     every: float
     hour: float
@@ -84,7 +83,7 @@ FIRST_PRICES = {
 
 
 class Happening(NamedTuple):
-    """An event, with the jump that it brings."""
+    """An event, and the jump of prices that it causes; times are seconds since 1970."""
 
     id: str
     kind: str
@@ -97,7 +96,7 @@ class Happening(NamedTuple):
 
 
 class GeneratedBar(NamedTuple):
-    """A bar and the regime it is of; times are seconds since 1970."""
+    """A bar, and the regime in which it lies; `time` is in seconds since 1970."""
 
     symbol: str
     time: int
@@ -111,7 +110,8 @@ class GeneratedBar(NamedTuple):
 
 @dataclass(frozen=True)
 class World:
-    """Where and when it all happens. `outages` is how often in a week an hour or so of bars is missing."""
+    """What is generated: seed, symbols, time, and the `minutes` of a bar. `outages` is how often a week some hours of
+    bars are missing."""
 
     seed: int = 1
     symbols: tuple[str, ...] = ("BTC/USDT", "ETH/USDT", "SOL/USDT")
@@ -136,7 +136,7 @@ class World:
 
     @cached_property
     def spells(self) -> Sequence[tuple[int, str]]:
-        """When each regime begins."""
+        """The regimes, each with the time at which it begins."""
         dice, at, tag = random.Random(f"{self.seed} regimes"), self.begins, "chop"
         found = []
         while at < self.ends:
@@ -147,58 +147,58 @@ class World:
 
     @cached_property
     def events(self) -> Sequence[Happening]:
-        """In the order of time, past the end by a week: what is coming."""
+        """The events in the order of time, up to a week after the end, so that some are still to come."""
         dice = random.Random(f"{self.seed} events")
         found: list[Happening] = []
         for name, kind in KINDS.items():
             at = self.begins // DAY * DAY + dice.random() * kind.every * HOUR
             while at < self.ends + 7 * DAY:
                 time = int(at // DAY * DAY + kind.hour * HOUR)
-                if kind.everywhere:
-                    symbols = ("*",)
-                else:
+                symbols = ("*",)
+                if not kind.everywhere:
                     symbols = (dice.choice(self.symbols).partition("/")[0],)
-                jump = kind.jump * max(-3.0, min(3.0, _fat(dice))) * (0.5 + kind.importance)
-                known = time - int(DAY * dice.uniform(3, 30))
+                jump = kind.jump * max(-3.0, min(3.0, _fat_tailed(dice))) * (0.5 + kind.importance)
+                known_at = time - int(DAY * dice.uniform(3, 30))
                 id = f"{name}-{iso(time)[:10]}-{len(found)}"
-                found.append(Happening(id, name, symbols, time, kind.importance, kind.title, known, jump))
+                found.append(Happening(id, name, symbols, time, kind.importance, kind.title, known_at, jump))
                 at += kind.every * HOUR * dice.uniform(0.8, 1.2)
         return sorted(found, key=lambda event: (event.time, event.id))
 
     def regime_at(self, time: int) -> str:
-        place = bisect.bisect_right(self.spells, time, key=lambda spell: spell[0])
-        return self.spells[max(0, place - 1)][1]
+        begun = bisect.bisect_right(self.spells, time, key=lambda spell: spell[0])
+        return self.spells[max(0, begun - 1)][1]
 
 
 # Prices
 
 
 def generate_bars(world: World, symbol: str) -> Iterator[GeneratedBar]:
-    """One symbol's bars, one after the other, without those of an outage."""
+    """The bars of one symbol in the order of time, without those of an outage. All logarithms are of prices."""
     dice = random.Random(f"{world.seed} {symbol}")
-    tails = [_fat(dice) for _ in range(4096)]
+    tails = [_fat_tailed(dice) for _ in range(4096)]  # drawn once: `tails[pick(12)]` is much faster than a draw
+    pick, chance = dice.getrandbits, dice.random
     step, hours = world.minutes * 60, world.minutes / 60
-    nature, close = dice.uniform(0.8, 1.7), FIRST_PRICES.get(symbol, 10.0)
+    nature = dice.uniform(0.8, 1.7)  # how volatile this symbol is
+    close = FIRST_PRICES.get(symbol, 10.0)
+    digits = 4 if close > 1 else 6  # decimal places of its prices
     if close > 100:
         digits = 2
-    elif close > 1:
-        digits = 4
-    else:
-        digits = 6
+    first_level = math.log(close)
     jumps = _jumps(world, symbol, nature)
-    spells, spell, regime, rule, anchor = world.spells, 0, "chop", REGIMES["chop"], math.log(close)
-    clustered, dark, home = 0.8, 0, math.log(close)
-    outage = world.outages * step / (7 * DAY)
-    pick, chance = dice.getrandbits, dice.random
+    spells, spell = world.spells, 0
+    regime, rule, regime_level = "chop", REGIMES["chop"], first_level
+    clustered, missing = 0.8, 0  # the recent volatility; how many bars the present outage still takes
+    outage_chance = world.outages * step / (7 * DAY)
     for time in range(world.begins, world.ends, step):
         if spell < len(spells) and spells[spell][0] <= time:
             regime = spells[spell][1]
-            rule, anchor, spell = REGIMES[regime], math.log(close), spell + 1
+            rule, regime_level, spell = REGIMES[regime], math.log(close), spell + 1
         tail = tails[pick(12)]
         deviation = rule.deviation * nature * math.sqrt(hours) * (0.5 + 0.6 * clustered)
         clustered = 0.94 * clustered + 0.06 * abs(tail)
         level = math.log(close)
-        moved = rule.drift * hours + deviation * tail + hours * (rule.pull * (anchor - level) + HOMING * (home - level))
+        pulled = rule.pull * (regime_level - level) + HOMING * (first_level - level)
+        moved = rule.drift * hours + deviation * tail + hours * pulled
         if time in jumps:
             moved += jumps[time]
             clustered += 1.0
@@ -206,29 +206,28 @@ def generate_bars(world: World, symbol: str) -> Iterator[GeneratedBar]:
         top = round(max(opened, close) * (1 + deviation * abs(tails[pick(12)]) * 0.5), digits)
         bottom = round(min(opened, close) * (1 - min(0.5, deviation * abs(tails[pick(12)]) * 0.5)), digits)
         volume = round(1000 * (0.3 + abs(tail) + clustered) / nature, 2)
-        if dark > 0:
-            dark = dark - 1
-        elif chance() < outage:
-            dark = 1 + pick(2) * HOUR // step
-        else:
-            dark = 0
-        if not dark:
+        if missing > 0:
+            missing -= 1
+        elif chance() < outage_chance:
+            missing = 1 + pick(2) * HOUR // step
+        if missing == 0:
             yield GeneratedBar(symbol, time, opened, top, bottom, close, volume, regime)
 
 
 def _jumps(world: World, symbol: str, nature: float) -> dict[int, float]:
-    """By the bar in which they happen: the first that begins with the event or after it."""
+    """The jumps of a symbol's price, by the time of the first bar that begins with the event or after it."""
     step, base = world.minutes * 60, symbol.partition("/")[0]
     found: dict[int, float] = {}
     for event in world.events:
         if "*" in event.symbols or base in event.symbols:
-            time = world.begins + -(-(event.time - world.begins) // step) * step
+            bars_until = -((world.begins - event.time) // step)  # rounded up
+            time = world.begins + bars_until * step
             found[time] = found.get(time, 0.0) + event.jump * nature
     return found
 
 
-def _fat(dice: random.Random) -> float:
-    """Student's t with four degrees of freedom, of deviation one: calm mostly, and now and then not at all."""
+def _fat_tailed(dice: random.Random) -> float:
+    """A random number of Student's t distribution (4 degrees of freedom), scaled to a standard deviation of one."""
     return dice.gauss(0, 1) / math.sqrt(dice.gammavariate(2, 2) / 4) / math.sqrt(2)
 
 
@@ -237,7 +236,8 @@ def _fat(dice: random.Random) -> float:
 
 @dataclass(frozen=True)
 class Strategy:
-    """Looks back some bars and follows what it sees, or fades it. Stop and target are shares of the entry."""
+    """Enters when the price has moved by `threshold` within `looks_back` bars: in the direction of the move if it
+    `follows`, else against it. Threshold, stop and target are shares of the price."""
 
     name: str
     follows: bool
@@ -245,9 +245,8 @@ class Strategy:
     threshold: float = 0.012
     stop: float = 0.010
     target: float = 0.020
-    patience: int = 32
-    """So many bars a trade is held at most."""
-    fee: float = 0.0005
+    patience: int = 32  # bars that a trade is held at most
+    fee: float = 0.0005  # what an entry or an exit costs, as a share of what is traded
     stake: float = 2_000.0
 
 
@@ -257,7 +256,7 @@ FADE = Strategy("Fade it", follows=False, threshold=0.010, stop=0.014, target=0.
 
 @dataclass(frozen=True)
 class StrategyDesk:
-    """A strategy at work: a deployment of the skill that bears its name."""
+    """A deployment of a strategy; the skill has the strategy's name."""
 
     name: str
     strategy: Strategy
@@ -270,7 +269,7 @@ DESKS = (StrategyDesk("Trend rider main", FOLLOW), StrategyDesk("Fade it main", 
 
 @dataclass(slots=True)
 class OpenPosition:
-    """A position, and how far the price has gone since it was entered."""
+    """A position, and the highest and lowest price since it was entered; `bars` counts the bars since then."""
 
     symbol: str
     side: str
@@ -284,25 +283,28 @@ class OpenPosition:
     bars: int = field(default=0)
 
     def leaves(self, strategy: Strategy, bar: GeneratedBar) -> tuple[float, str] | None:
-        """The price at which it is left in this bar, and why. Where both lie in one bar the stop came first."""
-        if self.side == "long":
-            sign = 1
-        else:
-            sign = -1
-        stop = self.entry_price * (1 - sign * strategy.stop)
-        target = self.entry_price * (1 + sign * strategy.target)
+        """The price at which the position is left in this bar, and why; None if it is held. If the bar has both the
+        stop and the target, the stop counts. If the bar opens beyond one of them, its open is the price."""
         self.highest, self.lowest, self.bars = max(self.highest, bar.high), min(self.lowest, bar.low), self.bars + 1
-        if (bar.low <= stop) if sign > 0 else (bar.high >= stop):
-            return (min(stop, bar.open) if sign > 0 else max(stop, bar.open)), "stop"
-        if (bar.high >= target) if sign > 0 else (bar.low <= target):
-            return (max(target, bar.open) if sign > 0 else min(target, bar.open)), "target"
+        if self.side == "long":
+            stop, target = self.entry_price * (1 - strategy.stop), self.entry_price * (1 + strategy.target)
+            if bar.low <= stop:
+                return min(stop, bar.open), "stop"
+            if bar.high >= target:
+                return max(target, bar.open), "target"
+        else:
+            stop, target = self.entry_price * (1 + strategy.stop), self.entry_price * (1 - strategy.target)
+            if bar.high >= stop:
+                return max(stop, bar.open), "stop"
+            if bar.low <= target:
+                return min(target, bar.open), "target"
         if self.bars >= strategy.patience:
             return bar.close, "time"
         return None
 
 
 class GeneratedTrade(NamedTuple):
-    """A trade; `mfe` and `mae` are shares of the entry, for it and (negative) against it."""
+    """A closed trade; `mfe` and `mae` are its best and worst (negative) result while held, as shares of the entry."""
 
     held: OpenPosition
     exit_time: int
@@ -316,28 +318,38 @@ class GeneratedTrade(NamedTuple):
 def play_strategy(
     strategy: Strategy, coming: Iterable[GeneratedBar], step: int
 ) -> Iterator[GeneratedTrade | OpenPosition]:
-    """What a strategy does on the bars of a symbol: its trades as they are closed, at last what it still holds."""
-    seen: deque[float] = deque(maxlen=strategy.looks_back)
+    """Trade a strategy on the bars of a symbol, each `step` seconds long. Yields each trade when it is closed, and at
+    the end the position that is still open, if there is one."""
+    closes: deque[float] = deque(maxlen=strategy.looks_back)
     held: OpenPosition | None = None
     for bar in coming:
-        if held is not None:
-            if (left := held.leaves(strategy, bar)) is not None:
-                yield _close_position(strategy, held, bar.time + step, *left)
+        if held is None:
+            held = _enter(strategy, closes, bar, step)
+        else:
+            left = held.leaves(strategy, bar)
+            if left is not None:
+                price, reason = left
+                yield _close_position(strategy, held, bar.time + step, price, reason)
                 held = None
-                seen.clear()
-        elif len(seen) == strategy.looks_back and abs(moved := bar.close / seen[0] - 1) >= strategy.threshold:
-            if (moved > 0) == strategy.follows:
-                side = "long"
-            else:
-                side = "short"
-            reason = f"{moved:+.1%} in {strategy.looks_back} bars"
-            amount = float(f"{strategy.stake / bar.close:.6g}")
-            held = OpenPosition(
-                bar.symbol, side, amount, bar.time + step, bar.close, bar.regime, reason, bar.close, bar.close
-            )
-        seen.append(bar.close)
+                closes.clear()
+        closes.append(bar.close)
     if held is not None:
         yield held
+
+
+def _enter(strategy: Strategy, closes: Sequence[float], bar: GeneratedBar, step: int) -> OpenPosition | None:
+    """The position that a strategy enters at the close of this bar, after these closes; None if it waits."""
+    if len(closes) < strategy.looks_back:
+        return None
+    moved = bar.close / closes[0] - 1
+    if abs(moved) < strategy.threshold:
+        return None
+    goes_up = moved > 0
+    return OpenPosition(
+        symbol=bar.symbol, side="long" if goes_up == strategy.follows else "short",
+        quantity=float(f"{strategy.stake / bar.close:.6g}"), entry_time=bar.time + step, entry_price=bar.close,
+        regime=bar.regime, reason=f"{moved:+.1%} in {strategy.looks_back} bars", highest=bar.close, lowest=bar.close,
+    )  # fmt: skip
 
 
 def _close_position(strategy: Strategy, held: OpenPosition, time: int, price: float, reason: str) -> GeneratedTrade:
@@ -345,22 +357,23 @@ def _close_position(strategy: Strategy, held: OpenPosition, time: int, price: fl
     fees = round(strategy.fee * held.quantity * (held.entry_price + price), 8)
     up = max(held.highest, price) / held.entry_price - 1
     down = min(held.lowest, price) / held.entry_price - 1
-    if held.side == "long":
-        best, worst = up, down
-    else:
-        best, worst = -down, -up
-    return GeneratedTrade(held, time, price, fees, round(max(best, 0.0), 8), round(min(worst, 0.0), 8), reason)
+    best, worst = (up, down) if held.side == "long" else (-down, -up)
+    return GeneratedTrade(
+        held=held, exit_time=time, exit_price=price, fees=fees, mfe=round(max(best, 0.0), 8),
+        mae=round(min(worst, 0.0), 8), reason=reason,
+    )  # fmt: skip
 
 
 # Files
 
 
 def iso(seconds: int) -> str:
+    """Seconds since 1970 as text."""
     return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class InstantWriter:
-    """Writes very many instants: days and times of day repeat."""
+    """Does the same as `iso`, faster for very many instants, because it remembers days and times of day."""
 
     def __init__(self) -> None:
         self._days: dict[int, str] = {}
@@ -392,7 +405,7 @@ def event_lines(world: World) -> Iterator[str]:
 
 
 def market_trade_lines(world: World, desks: Sequence[StrategyDesk] = DESKS) -> Iterator[str]:
-    """A CSV file of what the desks traded."""
+    """A CSV file of the trades that the desks closed."""
     yield f"{TRADES_HEADER}\n"
     write = InstantWriter()
     for desk in desks:
@@ -408,7 +421,7 @@ def market_trade_lines(world: World, desks: Sequence[StrategyDesk] = DESKS) -> I
 
 
 def position_lines(world: World, desks: Sequence[StrategyDesk] = DESKS) -> Iterator[str]:
-    """A CSV file of what the desks hold at the end."""
+    """A CSV file of the positions that the desks hold at the end."""
     yield f"{POSITIONS_HEADER}\n"
     for desk in desks:
         for one in _play_desk(world, desk):
@@ -420,10 +433,7 @@ def position_lines(world: World, desks: Sequence[StrategyDesk] = DESKS) -> Itera
 def skill_lines(desks: Sequence[StrategyDesk] = DESKS) -> Iterator[str]:
     yield f"{SKILLS_HEADER}\n"
     for strategy in dict.fromkeys(desk.strategy for desk in desks):
-        if strategy.follows:
-            does = "Follows"
-        else:
-            does = "Fades"
+        does = "Follows" if strategy.follows else "Fades"
         says = f"stop {strategy.stop:.1%} and target {strategy.target:.1%}; after {strategy.patience} bars out"
         yield f"{strategy.name},{does} moves of {strategy.looks_back} bars,{says}\n"
 

@@ -83,7 +83,7 @@ class Calendar:
     """The days that a story speaks of, all counted from the moment at which it ends."""
 
     now: datetime
-    """In the person's own zone."""
+    """The end of the story, in the person's zone."""
     days: Mapping[str, datetime]
     words: Mapping[str, str]
 

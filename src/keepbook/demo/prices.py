@@ -20,7 +20,7 @@ FALL = {
     -24: 0.89, -23: 0.915, -22: 0.945, -21: 0.972, -20: 1.0, -19: 0.995, -18: 0.982, -17: 0.972, -16: 0.965,
     -15: 0.955, -14: 0.945, -13: 0.936, -12: 0.914,
 }  # fmt: skip
-"""Where each day closes around the trade that goes wrong, as a share of its entry."""
+"""The closes of the days around the trade that goes wrong, as shares of its entry, by days before the end."""
 _DRIFTS = (-0.009, -0.004, 0.004, 0.009)
 
 

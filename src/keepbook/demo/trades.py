@@ -1,8 +1,8 @@
-"""What trades for her on paper: two skills, their deployments, three months of trades, and what was learnt from them.
+"""The trading chapter of the demo: two skills, their deployments, three months of paper trades, and their lessons.
 
-The market is the generator's, with hourly bars that end where the desk's own prices end, and with events of the story
-in it. The strategies trade on those bars; only what is still open at the end is set by hand, so that whenever the
-story is told the coming events find something that they touch.
+The hourly bars are generated, scaled to end at the prices of the desk (`prices`), and moved by events of the story. The
+strategies trade on those bars. Only the positions that are open at the end are set by hand, so that the coming events
+always affect something.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,11 +19,12 @@ from keepbook.demo.plays import Calendar
 
 SEED = 20
 DAYS = 97
+"""How many days of bars there are."""
 PAIRS = ("BTC/USDT", "ETH/USDT")
 DOLLARS = 1.08
-"""What a euro costs in the story."""
+"""The price of a euro in dollars."""
 TAMED = 0.5
-"""Every move is about half of what the generator makes it."""
+"""The exponent that scales every generated move: it becomes about half as large."""
 BREAKOUT = Strategy(
     "Range breakout", follows=True, looks_back=20, threshold=0.025, stop=0.011, target=0.0225, patience=36,
     fee=0.0003, stake=3_000,
@@ -46,7 +47,7 @@ SAYS = {
 
 
 class DemoDesk(NamedTuple):
-    """A deployment; `days` before the end it begins and, where it has ended, ends."""
+    """A deployment. It begins `begun` days before the end of the story, and ends `ended` days before it, if at all."""
 
     name: str
     strategy: Strategy
@@ -56,14 +57,16 @@ class DemoDesk(NamedTuple):
     ended: int | None = None
 
 
-FIRST = DemoDesk("Range breakout, first try", replace(BREAKOUT, threshold=0.02), PAIRS[:1], None, 94, 70)
-MAIN = DemoDesk("Range breakout on Kraken, paper", BREAKOUT, PAIRS, 10_000.0, 90)
-QUICK = DemoDesk("BTC scalper, paper", SCALPER, PAIRS[:1], 4_000.0, 61)
+FIRST = DemoDesk(
+    "Range breakout, first try", replace(BREAKOUT, threshold=0.02), PAIRS[:1], capital=None, begun=94, ended=70
+)
+MAIN = DemoDesk("Range breakout on Kraken, paper", BREAKOUT, PAIRS, capital=10_000.0, begun=90)
+QUICK = DemoDesk("BTC scalper, paper", SCALPER, PAIRS[:1], capital=4_000.0, begun=61)
 DESKS = (FIRST, MAIN, QUICK)
 
 
 class DemoPosition(NamedTuple):
-    """What a desk holds at the end, entered `hours` before it or later."""
+    """A position that is open at the end, entered at most `hours` before it."""
 
     desk: DemoDesk
     symbol: str
@@ -73,7 +76,8 @@ class DemoPosition(NamedTuple):
 
 
 class DemoHabit(NamedTuple):
-    """What she does by hand beside the program: bought at an hour (UTC), sold four hours later, and whether it pays."""
+    """Trades that she makes by hand: she buys at an hour (UTC) and sells four hours later. Only days on which that
+    earned something are told if `pays`, else only days on which it lost."""
 
     symbol: str
     hour: int
@@ -82,14 +86,19 @@ class DemoHabit(NamedTuple):
 
 
 HABITS = (DemoHabit("BTC/USDT", 9, "chop", False), DemoHabit("ETH/USDT", 15, "trend_up", True))
-"""So that there is something to learn: of noise alone nothing is."""
+"""They make lessons possible: the strategies alone trade on noise, and noise supports none."""
 HELD = 4
+"""Hours that a trade by hand is held."""
 EXITS = {"stop": "stop", "target": "target", "time": "time limit"}
-OPEN = (DemoPosition(MAIN, "ETH/USDT", "long", 19, 2_300.0), DemoPosition(MAIN, "BTC/USDT", "short", 31, 1_800.0))
+OPEN = (
+    DemoPosition(MAIN, "ETH/USDT", "long", hours=19, stake=2_300.0),
+    DemoPosition(MAIN, "BTC/USDT", "short", hours=31, stake=1_800.0),
+)
 
 
 class DemoEvent(NamedTuple):
-    """A kind of event: what it touches, how far it moves prices, and how many days ago others were."""
+    """A kind of event: the symbols that it affects, how far it moves prices (`jump`, as a share), and how many days ago
+    the earlier ones were (`back`)."""
 
     name: str
     title: str
@@ -110,8 +119,8 @@ MINUTES = DemoEvent("minutes", "Central bank minutes", ("*",), 0.25, 0.002, (42,
 
 
 @dataclass(frozen=True)
-class Weeks(World):
-    """The generator's world with the story's own events."""
+class StoryWorld(World):
+    """The generator's world, with the events of the story in place of random ones."""
 
     now: datetime = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -120,54 +129,64 @@ class Weeks(World):
         return sorted(_happenings(self.now), key=lambda event: (event.time, event.id))
 
 
-def world(now: datetime) -> Weeks:
-    """Up to the last full hour."""
+def world(now: datetime) -> StoryWorld:
+    """The world of the story, up to the last full hour before `now`."""
     midnight = datetime.combine(now.astimezone(UTC).date(), datetime.min.time(), UTC)
     hours = int((now - midnight).total_seconds() // HOUR)
-    start = midnight - timedelta(days=DAYS)
-    return Weeks(SEED, PAIRS, start, DAYS + hours / 24, 60, 0.0, now=now)
+    return StoryWorld(
+        seed=SEED, symbols=PAIRS, start=midnight - timedelta(days=DAYS), days=DAYS + hours / 24, minutes=60,
+        outages=0.0, now=now,
+    )  # fmt: skip
 
 
 def _happenings(now: datetime) -> Iterator[Happening]:
-    """The next of each kind within three days of now, and those before it, at the same hours whenever it is told."""
+    """The next event of each kind, which is within three days of `now`, and the earlier ones, at fixed hours of the
+    day."""
     today = int(now.timestamp()) // DAY * DAY
-    if now.timestamp() < today + 12 * HOUR:
-        day = today
-    else:
-        day = today + DAY
+    is_morning = now.timestamp() < today + 12 * HOUR
+    day = today if is_morning else today + DAY
     coming = (
         (PRICES, day, 13), (EXPIRY, day + DAY, 8), (CLAIMS, day + DAY, 12), (MINUTES, day + DAY, 18),
         (UPGRADE, today + 2 * DAY, 20),
     )  # fmt: skip
-    for kind, first, hour in coming:
-        for nth, time in enumerate((first, *(today - days * DAY for days in kind.back))):
-            # Up and down in turn, and not always as far.
+    for kind, next_day, hour in coming:
+        days = [next_day, *(today - days_ago * DAY for days_ago in kind.back)]
+        for nth, time in enumerate(days):
+            # The jumps go up and down in turn, with four different strengths.
             jump = kind.jump * (1 if nth % 2 else -1) * (0.6 + 0.35 * (nth % 4))
-            at, id = time + hour * HOUR, f"{kind.name}-{markets.iso(time)[:10]}"
-            yield Happening(id, kind.name, kind.symbols, at, kind.importance, kind.title, at - 21 * DAY, jump)
+            at = time + hour * HOUR
+            yield Happening(
+                id=f"{kind.name}-{markets.iso(time)[:10]}", kind=kind.name, symbols=kind.symbols, time=at,
+                importance=kind.importance, title=kind.title, known_at=at - 21 * DAY, jump=jump,
+            )  # fmt: skip
 
 
-def scaled_bars(calendar: Calendar, made: Weeks) -> dict[str, list[GeneratedBar]]:
-    """Of each pair, so that it costs at the end what the desk's own prices say. A tamer market than the generator's."""
-    ends = _last_closes(calendar)
+def scaled_bars(calendar: Calendar, made: StoryWorld) -> dict[str, list[GeneratedBar]]:
+    """The bars by pair, with smaller moves than the generated ones, and ending at the desk's own last prices."""
+    last_prices = _last_closes(calendar)
     found = {}
     for pair in PAIRS:
         raw = list(markets.generate_bars(made, pair))
-        end, last = ends[pair.partition("/")[0]] * DOLLARS, raw[-1].close
+        end, last = last_prices[pair.partition("/")[0]] * DOLLARS, raw[-1].close
         found[pair] = [_scale_bar(bar, end, last) for bar in raw]
     return found
 
 
 def _scale_bar(bar: GeneratedBar, end: float, last: float) -> GeneratedBar:
-    opened, high, low, close = (float(f"{end * (value / last) ** TAMED:.6g}") for value in bar[2:6])
-    return bar._replace(open=opened, high=high, low=low, close=close)
+    """The bar with tamed moves, on the scale on which the generated price `last` is the price `end`."""
+
+    def scale(price: float) -> float:
+        return float(f"{end * (price / last) ** TAMED:.6g}")
+
+    return bar._replace(open=scale(bar.open), high=scale(bar.high), low=scale(bar.low), close=scale(bar.close))
 
 
 def _last_closes(calendar: Calendar) -> dict[str, float]:
+    """The last close of each coin in the desk's own prices, in euros."""
     found = {}
     for line in list(prices.price_lines(calendar))[1:]:
-        symbol, *_, close = line.split(",")
-        found[symbol.partition("/")[0]] = float(close)
+        columns = line.split(",")
+        found[columns[0].partition("/")[0]] = float(columns[-1])
     return found
 
 
@@ -176,12 +195,12 @@ def _last_closes(calendar: Calendar) -> dict[str, float]:
 
 @dataclass
 class DemoMarket:
-    """The files of one telling, made when they are first asked for."""
+    """The files of one telling of the story, made when they are first needed."""
 
     calendar: Calendar
 
     @cached_property
-    def world(self) -> Weeks:
+    def world(self) -> StoryWorld:
         return world(self.calendar.now)
 
     @cached_property
@@ -190,9 +209,14 @@ class DemoMarket:
 
     @cached_property
     def _trades(self) -> list[tuple[int, str]]:
-        """When each was closed, and its line."""
-        played = [one for desk in DESKS for symbol in desk.symbols for one in self._closed_trades(desk, symbol)]
-        return played + [one for habit in HABITS for one in self._by_hand(habit)]
+        """All trades: when each was closed, and its line."""
+        found: list[tuple[int, str]] = []
+        for desk in DESKS:
+            for symbol in desk.symbols:
+                found += self._closed_trades(desk, symbol)
+        for habit in HABITS:
+            found += self._by_hand(habit)
+        return found
 
     def bar_lines(self) -> Iterator[str]:
         yield markets.BARS_HEADER
@@ -201,7 +225,7 @@ class DemoMarket:
             yield f"{bar.symbol},1h,{write(bar.time)},{bar.open},{bar.high},{bar.low},{bar.close},{bar.volume}"
 
     def trade_lines(self, until: datetime) -> Iterator[str]:
-        """What was closed by then."""
+        """The trades that were closed by then."""
         yield markets.TRADES_HEADER
         yield from (line for time, line in self._trades if time <= until.timestamp())
 
@@ -213,50 +237,58 @@ class DemoMarket:
             yield f'"{one.desk.name}",{told}'
 
     def _entry_of(self, one: DemoPosition) -> tuple[int, float]:
-        """At the close of which hour, and at what: the first from which on neither stop nor target was touched."""
+        """When and at what price a position was entered: at the first close after which neither its stop nor its target
+        was touched, so that it is still open."""
         series = self.bars[one.symbol][-one.hours :]
         sign, strategy = 1 if one.side == "long" else -1, one.desk.strategy
         for nth, bar in enumerate(series):
-            low, high = sorted(bar.close * (1 + sign * share) for share in (-strategy.stop, strategy.target))
+            stop, target = bar.close * (1 - sign * strategy.stop), bar.close * (1 + sign * strategy.target)
+            low, high = min(stop, target), max(stop, target)
             if all(low < later.low and later.high < high for later in series[nth + 1 :]):
                 return bar.time + HOUR, bar.close
-        raise AssertionError("the last bar has none after it")
+        raise AssertionError("the last bar always fits, because no bar comes after it")
 
     def _closed_trades(self, desk: DemoDesk, symbol: str) -> Iterator[tuple[int, str]]:
         today = int(self.calendar.now.timestamp()) // DAY * DAY
-        begins, ends = today - desk.begun * DAY, today + DAY if desk.ended is None else today - desk.ended * DAY
-        # One position in each pair: nothing is closed after what is open was entered.
-        ends = min([ends, *(self._entry_of(one)[0] for one in OPEN if (one.desk, one.symbol) == (desk, symbol))])
+        begins = today - desk.begun * DAY
+        ends = today + DAY if desk.ended is None else today - desk.ended * DAY
+        for position in OPEN:
+            if position.desk == desk and position.symbol == symbol:  # a desk has one position in a pair at a time
+                ends = min(ends, self._entry_of(position)[0])
         series = (bar for bar in self.bars[symbol] if bar.time >= begins)
         write = markets.InstantWriter()
         for nth, one in enumerate(markets.play_strategy(desk.strategy, series, HOUR)):
             if isinstance(one, GeneratedTrade) and one.exit_time <= ends:
                 held = one.held
                 entry = f"{symbol},{held.side},{held.quantity},{write(held.entry_time)},{held.entry_price}"
-                left = f"{write(one.exit_time)},{one.exit_price},{one.fees},{one.mfe},{one.mae}"
+                exit = f"{write(one.exit_time)},{one.exit_price},{one.fees},{one.mfe},{one.mae}"
                 why = f"{held.regime},{held.reason},{EXITS[one.reason]}"
-                yield one.exit_time, f'"{desk.name}",{entry},{left},{why},{symbol}-{nth}'
+                yield one.exit_time, f'"{desk.name}",{entry},{exit},{why},{symbol}-{nth}'
 
     def _by_hand(self, habit: DemoHabit) -> Iterator[tuple[int, str]]:
-        """On the days on which it went as it usually does."""
-        series, write = {bar.time: bar for bar in self.bars[habit.symbol]}, markets.InstantWriter()
+        """The trades of a habit, on the days on which it paid or did not, as the habit says."""
+        bars, write = {bar.time: bar for bar in self.bars[habit.symbol]}, markets.InstantWriter()
         today = int(self.calendar.now.timestamp()) // DAY * DAY
         for day in range(today - MAIN.begun * DAY, today - 2 * DAY, DAY):
-            begin, end = (series.get(day + (habit.hour + hours) * HOUR) for hours in (0, HELD))
-            if begin is None or end is None or not (end.close / begin.close - 1) * (1 if habit.pays else -1) > 0.002:
+            first, last = bars.get(day + habit.hour * HOUR), bars.get(day + (habit.hour + HELD) * HOUR)
+            if first is None or last is None:
                 continue
-            size = float(f"{1_000 / begin.close:.4g}")
-            entry = f"{habit.symbol},long,{size},{write(begin.time + HOUR)},{begin.close}"
-            left = f"{write(end.time + HOUR)},{end.close},{size * begin.close * 0.0006:.2f},,"
-            name = f"by-hand-{habit.symbol}-{write(begin.time)}"
-            yield end.time + HOUR, f'"{MAIN.name}",{entry},{left},{habit.regime},by hand,by hand,{name}'
+            gain = last.close / first.close - 1
+            fits = gain > 0.002 if habit.pays else -gain > 0.002
+            if not fits:
+                continue
+            size = float(f"{1_000 / first.close:.4g}")
+            entry = f"{habit.symbol},long,{size},{write(first.time + HOUR)},{first.close}"
+            exit = f"{write(last.time + HOUR)},{last.close},{size * first.close * 0.0006:.2f},,"
+            name = f"by-hand-{habit.symbol}-{write(first.time)}"
+            yield last.time + HOUR, f'"{MAIN.name}",{entry},{exit},{habit.regime},by hand,by hand,{name}'
 
 
 # The chapter
 
 
 def trading(calendar: Calendar) -> Iterator[StoryStep]:
-    """What trades, and what she does about it."""
+    """The steps of this chapter."""
     at, market = calendar.moment, DemoMarket(calendar)
     yield StoryStep(at("-95 21:05"), partial(_begin, market=market))
     for desk in DESKS:
@@ -272,7 +304,7 @@ def trading(calendar: Calendar) -> Iterator[StoryStep]:
 
 
 def _begin(life: Life, market: DemoMarket) -> None:
-    """Prices and events are there for everybody; skills are hers."""
+    """Load the bars and the events, which everybody shares, and create her skills."""
     life.kb.market.load(market.bar_lines())
     life.kb.market.load_events(markets.event_lines(market.world))
     for name, (about, says) in SAYS.items():
@@ -295,7 +327,7 @@ def _reword(life: Life) -> None:
 
 
 def _load(life: Life, market: DemoMarket) -> None:
-    """The files that the programs leave."""
+    """Load the trades up to now; in the last hour of the story also the open positions."""
     trading = life.book.trading
     trading.load("trades", market.trade_lines(life.clock.now))
     if life.clock.now > life.calendar.now - timedelta(hours=1):
@@ -308,7 +340,7 @@ def _look_back(life: Life, market: DemoMarket) -> None:
 
 
 def _choose(life: Life) -> None:
-    """What lost every time she makes her own; the least sure lesson she does not want to be told."""
+    """Pin a lesson about trades that always lost, or else the first one; retire the last, which is the least sure."""
     trading = life.book.trading
     found = trading.lessons(deployment=MAIN.name)
     trading.pin(next((one.id for one in found if not one.wins), found[0].id))

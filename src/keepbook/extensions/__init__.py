@@ -4,4 +4,4 @@ SHIPPED = {
     "agents": "keepbook.extensions.agents:AGENTS",
     "trading": "keepbook.extensions.trading:TRADING",
 }
-"""By name; all of them are on unless the settings say otherwise."""
+"""The extensions by name; all of them are on unless the settings say otherwise."""

@@ -17,7 +17,7 @@ from keepbook.tools.outside import memory_outside
 
 
 def agent_id(book: Book, ref: str) -> str:
-    """The id of an agent by its id or name; `NotFound` where there is none."""
+    """The id of an agent, given its id or its name; raises `NotFound` if there is none."""
     found: str = _bound_part(book).agent_id(book, ref)
     return found
 

@@ -1,5 +1,5 @@
-"""`keepbook bench answers`: whether an agent answers right from what recall brings.
+"""`keepbook bench answers`: measures how often a model answers right from what recall finds.
 
 `answer_sets` reads conversations and questions, `question_contexts` asks the book and the baselines, `model_stages` has
-a model answer and a model judge, `stage_files` keeps each stage, `answer_report` tells how it went.
+one model answer and another judge, `stage_files` stores the lines of each stage, `answer_report` makes the figures.
 """

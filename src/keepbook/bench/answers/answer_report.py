@@ -1,8 +1,9 @@
-"""How the answers went: by way and kind, with intervals, what they cost, and two ways or two runs question by question.
+"""The figures of a run: scores by way and kind with intervals, costs, and paired differences of two ways or two runs.
 
-A question's score is the mean of its points, a kind's the mean of its questions. Where all are right or wrong the
-interval is Wilson's, else that of a bootstrap over questions; both 95 %. What nobody said anything about stands apart:
-there a point is for saying so, and it counts in no total.
+A way is a method of finding a context, such as Keepbook or a baseline. The score of a question is the mean of its
+points, that of a kind the mean of its questions. If all scores are 0 or 1, the 95 % interval is Wilson's, else that of
+a bootstrap over questions. Questions about what nobody said count apart and in no total; the right answer to them says
+that it was not mentioned.
 """
 
 import random
@@ -16,10 +17,11 @@ from keepbook.book.ground.by_days import wilson
 
 ALL, NOT_TOLD_KIND = "all that was told", "not told"
 DRAWS = 2000
+"""How many samples a bootstrap draws."""
 
 
 class AnswerScore(NamedTuple):
-    """One judged answer, and what its context took."""
+    """One judged answer, and the tokens and processor time of its context. `told`: somebody had said the answer."""
 
     id: str
     way: str
@@ -31,7 +33,8 @@ class AnswerScore(NamedTuple):
 
 
 class PairedDifference(NamedTuple):
-    """The same questions under two ways or in two runs: the mean difference, and how many did better and worse."""
+    """The mean difference in score of two ways or two runs over the same `n` questions, with its 95 % interval, and how
+    many questions did better and worse."""
 
     name: str
     kind: str
@@ -47,31 +50,33 @@ class PairedDifference(NamedTuple):
 
 
 def share_interval(scores: Sequence[float]) -> tuple[float, float]:
-    """Of right and wrong answers, or of scores between."""
+    """The 95 % interval of a mean score."""
     if all(score in (0.0, 1.0) for score in scores):
         return wilson(sum(scores), len(scores))
     return bootstrap_interval(scores)
 
 
 def bootstrap_interval(values: Sequence[float]) -> tuple[float, float]:
-    """The middle 95 % of the means of as many values drawn from these; the same values always give the same."""
+    """The 95 % interval of the mean, by a bootstrap. The same values always give the same interval."""
     chance = random.Random(len(values))
     means = sorted(statistics.fmean(chance.choices(values, k=len(values))) for _ in range(DRAWS))
-    return means[DRAWS // 40], means[-1 - DRAWS // 40]
+    outside = DRAWS // 40  # 2.5 % at each end
+    return means[outside], means[-1 - outside]
 
 
 def by_kind(scores: Iterable[AnswerScore]) -> dict[str, list[AnswerScore]]:
-    """The scores of each kind, and before them all of those that something was said about, and of those not."""
-    found: dict[str, list[AnswerScore]] = {ALL: [], NOT_TOLD_KIND: []}
+    """The scores by kind, after two totals: `ALL` of the questions that somebody had said the answer to, and
+    `NOT_TOLD_KIND` of the others. A total without scores is left out."""
+    totals: dict[str, list[AnswerScore]] = {ALL: [], NOT_TOLD_KIND: []}
     kinds: dict[str, list[AnswerScore]] = {}
     for one in scores:
-        found[ALL if one.told else NOT_TOLD_KIND].append(one)
+        totals[ALL if one.told else NOT_TOLD_KIND].append(one)
         kinds.setdefault(one.kind, []).append(one)
-    return {name: some for name, some in found.items() if some} | dict(sorted(kinds.items()))
+    return {name: some for name, some in totals.items() if some} | dict(sorted(kinds.items()))
 
 
 def figures_of(scores: Sequence[AnswerScore]) -> dict[str, Any]:
-    """One line of the table."""
+    """The figures of one line of the table."""
     low, high = share_interval([one.score for one in scores])
     return {
         "n": len(scores), "score": round(statistics.fmean(one.score for one in scores), 4),
@@ -80,7 +85,8 @@ def figures_of(scores: Sequence[AnswerScore]) -> dict[str, Any]:
 
 
 def cost_of(taken: Sequence[tuple[int, float]]) -> dict[str, Any]:
-    """What contexts took: tokens, in the middle and the 95th of a hundred, and milliseconds of a processor."""
+    """The cost of contexts, given (tokens, milliseconds) of each: median and 95th percentile of the tokens, and median
+    of the processor's milliseconds."""
     tokens = sorted(one for one, _ in taken)
     return {
         "tokens": round(statistics.median(tokens)), "tokens_95": tokens[int((len(tokens) - 1) * 0.95)],
@@ -91,30 +97,31 @@ def cost_of(taken: Sequence[tuple[int, float]]) -> dict[str, Any]:
 def paired_differences(
     name: str, ours: Mapping[str, AnswerScore], theirs: Mapping[str, AnswerScore]
 ) -> Iterator[PairedDifference]:
-    """By kind, over the questions that both have."""
+    """The differences by kind, over the questions that are in both. The keys are ids of questions."""
     both = [one for one in ours.values() if one.id in theirs]
     for kind, some in by_kind(both).items():
         gaps = [one.score - theirs[one.id].score for one in some]
         low, high = bootstrap_interval(gaps)
-        better, worse = sum(gap > 0 for gap in gaps), sum(gap < 0 for gap in gaps)
-        difference = round(statistics.fmean(gaps), 4)
-        yield PairedDifference(name, kind, len(gaps), difference, round(low, 4), round(high, 4), better, worse)
+        yield PairedDifference(
+            name=name, kind=kind, n=len(gaps), difference=round(statistics.fmean(gaps), 4), low=round(low, 4),
+            high=round(high, 4), better=sum(gap > 0 for gap in gaps), worse=sum(gap < 0 for gap in gaps),
+        )  # fmt: skip
 
 
 # The report
 
 
 def read_scores(contexts: StageFile, verdicts: StageFile) -> dict[LineKey, AnswerScore]:
-    """What was judged. Verdicts on questions that are not in the contexts are somebody else's."""
+    """The scores of all verdicts. Verdicts without a context are left out: they are of another run."""
     found = {}
     for verdict in verdicts:
-        key: LineKey = str(verdict["id"]), str(verdict["way"])
-        context = contexts.get(key)
+        id, way = str(verdict["id"]), str(verdict["way"])
+        context = contexts.get((id, way))
         if context is not None:
-            score = statistics.fmean(verdict["points"])
-            found[key] = AnswerScore(
-                *key, context["kind"], context["told"], score, context["tokens"], context["cpu_ms"]
-            )
+            found[id, way] = AnswerScore(
+                id=id, way=way, kind=context["kind"], told=context["told"],
+                score=statistics.fmean(verdict["points"]), tokens=context["tokens"], cpu_ms=context["cpu_ms"],
+            )  # fmt: skip
     return found
 
 
@@ -131,17 +138,18 @@ def report(
     *,
     against: Mapping[LineKey, AnswerScore] | None = None,
 ) -> dict[str, Any]:
-    """All figures of a run."""
+    """All figures of a run. `against` are the scores of an earlier run, to compare each way with."""
     scores = read_scores(contexts, verdicts)
     ways = list(dict.fromkeys(way for _, way in scores))
-    tables = {
-        way: {kind: figures_of(some) for kind, some in by_kind(scores_of_way(scores, way).values()).items()}
-        for way in ways
-    }
+    tables = {}
+    for way in ways:
+        kinds = by_kind(scores_of_way(scores, way).values())
+        tables[way] = {kind: figures_of(some) for kind, some in kinds.items()}
     pairs = list(_pairs_within(scores, ways))
-    for way in ways if against is not None else ():
-        theirs = scores_of_way(against or {}, way)
-        pairs += paired_differences(f"{way} now − before", scores_of_way(scores, way), theirs)
+    if against is not None:
+        for way in ways:
+            before = scores_of_way(against, way)
+            pairs += paired_differences(f"{way} now − before", scores_of_way(scores, way), before)
     spent = {"reader": _tokens_spent(answers), "judge": _tokens_spent(verdicts)}
     return {
         "ways": tables, "contexts": _context_costs(contexts), "paired": [pair._asdict() for pair in pairs],
@@ -151,6 +159,7 @@ def report(
 
 
 def _pairs_within(scores: Mapping[LineKey, AnswerScore], ways: Sequence[str]) -> Iterator[PairedDifference]:
+    """Keepbook against each other way of the same run."""
     ours = scores_of_way(scores, KEEPBOOK)
     for way in ways:
         if ours and way != KEEPBOOK:
@@ -173,20 +182,17 @@ def _tokens_spent(lines: StageFile) -> dict[str, int]:
 
 
 def _ingestion(stored: StageFile, book_bytes: int) -> dict[str, Any]:
-    """What keeping cost. A conversation that was stopped and gone on with is counted, its time is not."""
+    """The cost of storing the conversations. One whose storing was interrupted counts, but its time does not."""
     lines = list(stored)
     timed = [line for line in lines if not line["resumed"]]
-    tokens = sum(line["tokens"] for line in timed)
-    words, meaning = (sum(line[name] for line in timed) for name in ("words_cpu_s", "vectors_cpu_s"))
-    if tokens:
-        per = 1000 / tokens
-    else:
-        per = 0.0
+    timed_tokens = sum(line["tokens"] for line in timed)
+    words_s, vectors_s = (sum(line[name] for line in timed) for name in ("words_cpu_s", "vectors_cpu_s"))
+    per_1000_tokens = 1000 / timed_tokens if timed_tokens else 0.0
     return {
         "conversations": len(lines), "turns": sum(line["turns"] for line in lines),
         "tokens": sum(line["tokens"] for line in lines), "book_bytes": book_bytes, "model_calls": 0,
-        "words_cpu_ms_per_1000_tokens": round(words * 1000 * per, 2),
-        "vectors_cpu_ms_per_1000_tokens": round(meaning * 1000 * per, 2),
+        "words_cpu_ms_per_1000_tokens": round(words_s * 1000 * per_1000_tokens, 2),
+        "vectors_cpu_ms_per_1000_tokens": round(vectors_s * 1000 * per_1000_tokens, 2),
     }  # fmt: skip
 
 

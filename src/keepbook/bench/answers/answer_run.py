@@ -1,4 +1,5 @@
-"""One run, stage after stage, each from its file to the next; what is there is kept, so a run goes on where it was."""
+"""One run of the bench: its stages one after the other. Each reads the file of the stage before and adds to its own, so
+that a run that was stopped continues where it was."""
 
 import json as json_module
 import random
@@ -22,24 +23,27 @@ STAGES = ("contexts", "answers", "verdicts")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerRun:
-    """What a run is asked for. `until` is its last stage."""
+    """The options of a run."""
 
     data: str | None
-    """Without it the contexts are there already."""
+    """The conversations and questions; not needed if the stage of contexts is done."""
     out: Path
+    """The folder for the files of the stages, and for the book."""
     files: Mapping[str, str | None] = field(default_factory=dict)
-    """Stage files that lie elsewhere, by stage."""
+    """Stage files outside that folder, by stage."""
     until: str = STAGES[-1]
+    """The last stage to carry out."""
     model: str | None = None
     judge: str | None = None
     ways: Collection[str] = WAYS
     limits: ContextLimits = field(default_factory=ContextLimits)
     half: str | None = None
     questions: int | None = None
-    """Of each kind at most so many, always the same ones."""
+    """How many questions of each kind are asked at most; always the same ones."""
     at_once: int = 4
+    """How many requests to a model run at a time."""
     against: str | None = None
-    """The folder of another run."""
+    """The folder of another run, to compare with."""
 
     def stage(self, name: str) -> StageFile:
         return StageFile(Path(self.files.get(name) or self.out / f"{name}.jsonl"))
@@ -50,34 +54,39 @@ class AnswerRun:
 
 
 def chosen_cases(cases: Iterator[AnswerCase], half: str | None, most: int | None) -> Iterator[AnswerCase]:
-    """The cases of that half, with at most so many questions of each kind, drawn over all of them."""
-    wanted = (case for case in cases if half in (None, case.half))
+    """The cases of a half, or all; with at most `most` questions of each kind, drawn from all cases together. A case
+    without a drawn question is left out."""
+    of_half = (case for case in cases if half is None or case.half == half)
     if most is None:
-        yield from wanted
+        yield from of_half
         return
-    known = list(wanted)
+    listed = list(of_half)
     kinds: dict[str, list[JudgedQuestion]] = {}
-    for case in known:
+    for case in listed:
         for question in case.questions:
             kinds.setdefault(question.kind, []).append(question)
-    drawn = {one.id for some in kinds.values() for one in random.Random(7).sample(some, min(most, len(some)))}
-    for case in known:
-        questions = [one for one in case.questions if one.id in drawn]
-        if questions:
-            yield case._replace(questions=questions)
+    drawn: set[str] = set()
+    for questions in kinds.values():
+        drawn |= {one.id for one in random.Random(7).sample(questions, min(most, len(questions)))}
+    for case in listed:
+        chosen = [one for one in case.questions if one.id in drawn]
+        if chosen:
+            yield case._replace(questions=chosen)
 
 
 def main(run: AnswerRun, settings: Settings, json: bool) -> bool:
-    """Carry out the stages and print the figures; true where every answer that there is has its verdict."""
+    """Carry out the stages and print the figures. Returns whether no stage was stopped, and every verdict could be
+    read."""
     run.out.mkdir(parents=True, exist_ok=True)
-    stored, contexts, answers, verdicts = map(run.stage, ("ingested", *STAGES))
-    clock, last = AskingClock(), STAGES.index(run.until)
-    works = []
+    stored, contexts = run.stage("ingested"), run.stage("contexts")
+    answers, verdicts = run.stage("answers"), run.stage("verdicts")
+    makes_answers, makes_verdicts = run.until in ("answers", "verdicts"), run.until == "verdicts"
+    clock, works = AskingClock(), []
     with closing(Keepbook(run.place, settings=settings, clock=clock)) as kb:
         reader, judge = able_model(kb.models, run.model), able_model(kb.models, run.judge or run.model)
-        if last >= 1 and reader is None and not len(answers):
+        if makes_answers and reader is None and not len(answers):
             refuse_notebook("model")
-        if last >= 2 and judge is None and not len(verdicts):
+        if makes_verdicts and judge is None and not len(verdicts):
             refuse_notebook("judge")
         if run.data is not None:
             cases = chosen_cases(read_cases(run.data), run.half, run.questions)
@@ -85,9 +94,9 @@ def main(run: AnswerRun, settings: Settings, json: bool) -> bool:
                 print(f"{name}: {len(contexts)} contexts", file=sys.stderr)
     if not len(contexts):
         raise NotFound(f"there are no contexts in {contexts.path}; name the data with --data PATH", field="data")
-    if last >= 1:
+    if makes_answers:
         works.append(make_answers(contexts, answers, reader, run.at_once))
-    if last >= 2:
+    if makes_verdicts:
         works.append(make_verdicts(contexts, answers, verdicts, judge, run.at_once))
     told = report(contexts, answers, verdicts, stored, run.place.stat().st_size, against=_earlier(run.against))
     if json:
@@ -100,10 +109,11 @@ def main(run: AnswerRun, settings: Settings, json: bool) -> bool:
 
 
 def _earlier(folder: str | None) -> dict[LineKey, AnswerScore] | None:
-    """What another run was judged."""
+    """The scores of the run in this folder."""
     if folder is None:
         return None
-    contexts, verdicts = (existing_stage(Path(folder) / f"{name}.jsonl", "against") for name in (STAGES[0], STAGES[-1]))
+    contexts = existing_stage(Path(folder) / "contexts.jsonl", "against")
+    verdicts = existing_stage(Path(folder) / "verdicts.jsonl", "against")
     return read_scores(contexts, verdicts)
 
 

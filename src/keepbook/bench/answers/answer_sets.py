@@ -1,9 +1,9 @@
-"""What answers are measured on: conversations, each with questions and what a right answer says.
+"""Reads the public sets that answers are measured on: conversations, each with questions and the expected answers.
 
-Three formats are read. LoCoMo's: two people, ten conversations, an answer for each question. One long chat with
-questions judged by points: a folder with `chat.json` and `questions.json`, or a folder of such folders. Many sessions
-with one question each: a list in which every question has a history of its own. What nothing was said about is asked
-too (LoCoMo's fifth category, the kind `abstention`, ids that end in `_abs`): there it is right to say so.
+There are three formats. LoCoMo's: ten conversations of two people, with an answer for each question. Long chats whose
+questions are judged by points: a folder with `chat.json` and `questions.json`, or a folder of such folders. A list of
+questions, each of which has a history of many sessions to itself. All of them also ask about what nobody said (LoCoMo's
+fifth category, the kind `abstention`, ids that end in `_abs`); the right answer to that is that it was not mentioned.
 """
 
 import json
@@ -17,14 +17,16 @@ from keepbook.errors import Invalid, NotFound
 
 LOCOMO_KINDS = {**KINDS, 5: "adversarial"}
 NOT_TOLD = {"adversarial", "abstention"}
-"""Kinds of question about what nobody said."""
+"""The kinds of questions about what nobody said."""
 ABSENT = "_abs"
+"""The end of the id of such a question, in the third format."""
 EARLIEST = timedelta(hours=8)
-"""When the first message of a day was said, where only the day is known; the others follow by the minute."""
+"""The time of day given to the first message of a day, if only the day is known; the next ones follow by the minute."""
 
 
 class JudgedQuestion(NamedTuple):
-    """A question, the answer expected, and the points by which it is judged; without points it is right or wrong."""
+    """A question with the expected answer, and the points by which an answer is judged; without points it is right or
+    wrong. `told`: somebody said the answer."""
 
     id: str
     kind: str
@@ -36,7 +38,7 @@ class JudgedQuestion(NamedTuple):
 
 
 class AnswerCase(NamedTuple):
-    """One history, to be kept as one book: sessions by name, and what is asked about it."""
+    """One history, which becomes the book of one owner: its sessions by name, and the questions about it."""
 
     name: str
     sessions: dict[str, list[SpokenTurn]]
@@ -45,7 +47,7 @@ class AnswerCase(NamedTuple):
 
 
 def read_cases(path: str) -> Iterator[AnswerCase]:
-    """The cases of a file or folder, one after the other: together they may be large."""
+    """The cases of a file or folder, read lazily, because together they may be large."""
     place = Path(path)
     if not place.exists():
         raise NotFound(f"there is no {path}; name the data with --data PATH", field="data")
@@ -60,11 +62,13 @@ def _listed(path: Path) -> Iterator[AnswerCase]:
     if "haystack_sessions" in data[0]:
         yield from map(_many_sessions, data)
         return
+    tuning, report = HALVES
     for number, sample in enumerate(data):
-        yield _two_people(sample, number, HALVES[number >= len(data) / 2])
+        yield _two_people(sample, number, tuning if number < len(data) / 2 else report)
 
 
 def _last_said(sessions: Mapping[str, Sequence[SpokenTurn]]) -> datetime:
+    """The time of the last turn."""
     every = [turn for turns in sessions.values() for turn in turns]
     return max((turn.at for turn in every if turn.at), default=FIRST_DAY)
 
@@ -78,11 +82,11 @@ def _two_people(sample: Mapping[str, Any], number: int, half: str) -> AnswerCase
     questions = []
     for nth, asked in enumerate(sample["qa"], 1):
         kind = LOCOMO_KINDS[int(asked["category"])]
-        expected = str(asked.get("answer", ""))
-        told = kind not in NOT_TOLD
-        questions.append(
-            JudgedQuestion(f"{number + 1}:{nth}", kind, str(asked["question"]), expected, (), told, asked_at)
-        )
+        question = JudgedQuestion(
+            id=f"{number + 1}:{nth}", kind=kind, text=str(asked["question"]), expected=str(asked.get("answer", "")),
+            points=(), told=kind not in NOT_TOLD, asked_at=asked_at,
+        )  # fmt: skip
+        questions.append(question)
     return AnswerCase(f"conversation {number + 1}", sessions, questions, half)
 
 
@@ -109,31 +113,28 @@ def _chat_with_points(folder: Path) -> AnswerCase:
     questions = []
     for kind, asked in json.loads((folder / "questions.json").read_text(encoding="utf-8")).items():
         for nth, one in enumerate(asked, 1):
-            points = tuple(map(str, one["rubric"]))
-            expected = str(one.get("ideal_response", ""))
-            id = f"{folder.name}:{kind}:{nth}"
-            questions.append(
-                JudgedQuestion(id, kind, one["question"], expected, points, kind not in NOT_TOLD, asked_at)
-            )
+            question = JudgedQuestion(
+                id=f"{folder.name}:{kind}:{nth}", kind=kind, text=one["question"],
+                expected=str(one.get("ideal_response", "")), points=tuple(map(str, one["rubric"])),
+                told=kind not in NOT_TOLD, asked_at=asked_at,
+            )  # fmt: skip
+            questions.append(question)
     return AnswerCase(folder.name, sessions, questions, HALVES[1])
 
 
 def _with_their_time(batches: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, SpokenTurn]]:
-    """Each message with the name of its batch. An anchor holds until the next; what was said before any is of its
-    day."""
-    messages = [
-        (f"batch {batch['batch_number']}", message) for batch in batches for turn in batch["turns"] for message in turn
-    ]
+    """Each message with the name of its batch. Some messages have a date, the "anchor", which holds until the next one;
+    messages before the first anchor get its date."""
+    messages = []
+    for batch in batches:
+        for turn in batch["turns"]:
+            messages += [(f"batch {batch['batch_number']}", message) for message in turn]
     anchors = [message["time_anchor"] for _, message in messages if message.get("time_anchor")]
-    if anchors:
-        at = _start_of(anchors[0])
-    else:
-        at = FIRST_DAY
+    at = _start_of(anchors[0]) if anchors else FIRST_DAY
     for name, message in messages:
         anchor = message.get("time_anchor")
-        # An anchor that is told again goes on with the day, it does not begin it anew.
         if anchor:
-            at = max(at, _start_of(anchor))
+            at = max(at, _start_of(anchor))  # an anchor may be repeated later on the same day
         yield name, SpokenTurn(message["role"], message["content"], at)
         at += timedelta(minutes=1)
 
@@ -151,13 +152,12 @@ def _many_sessions(told: Mapping[str, Any]) -> AnswerCase:
     sessions = {}
     for nth, (name, date, turns) in enumerate(known, 1):
         at = parse_moment(date)
-        # The same session may stand in a history twice.
+        # The number makes the name unique: a history may have the same session twice.
         sessions[f"{nth} {name}"] = [SpokenTurn(turn["role"], turn["content"], at) for turn in turns]
-    asked_at = parse_moment(told.get("question_date")) or _last_said(sessions)
     is_told = not id.endswith(ABSENT)
-    if is_told:
-        kind = str(told["question_type"])
-    else:
-        kind = "abstention"
-    question = JudgedQuestion(id, kind, str(told["question"]), str(told["answer"]), (), is_told, asked_at)
+    question = JudgedQuestion(
+        id=id, kind=str(told["question_type"]) if is_told else "abstention", text=str(told["question"]),
+        expected=str(told["answer"]), points=(), told=is_told,
+        asked_at=parse_moment(told.get("question_date")) or _last_said(sessions),
+    )  # fmt: skip
     return AnswerCase(id, sessions, [question], HALVES[1])

@@ -1,8 +1,8 @@
-"""A model answers from what it is shown, and a model judges: each question once, a line as soon as it is there.
+"""The two stages that ask a model: one answers each question from its context, the other judges the answers.
 
-Both are named as the product names models. A request that fails for a while is tried again; what fails for good stops
-the stage with what there is, and the same command goes on from there. A reader elsewhere writes lines with `id`, `way`
-and `answer`, a judge lines with `id`, `way` and `points`.
+The models are named as in the product's settings. Each answer and each verdict is written at once. If a request fails
+for good, the stage is stopped, and the same command goes on from there. The files may also be made by another program:
+a reader writes lines with `id`, `way` and `answer`, a judge lines with `id`, `way` and `points`.
 """
 
 import asyncio
@@ -19,8 +19,9 @@ from keepbook.models.reply_limits import ReplyLimits
 from keepbook.patterns import regex
 
 PATIENCE = 600.0
-"""Seconds that one request may take, with its tries."""
+"""Seconds that one request may take, with all its tries."""
 HALF_POINTS, RIGHT_OR_WRONG = (0.0, 0.5, 1.0), (0.0, 1.0)
+"""The values that a judge may give: for a point, and for a whole answer."""
 
 READER = """\
 You answer a question about earlier conversations. You are shown passages from them, each with its day and who spoke. \
@@ -47,7 +48,7 @@ _JSON_OBJECT = regex(r"\{[^{}]*\}")
 
 @dataclass(frozen=True)
 class PointsForm:
-    """The answer a judge gives."""
+    """The form of a judge's answer, as a JSON schema: a list of these values."""
 
     values: tuple[float, ...]
     name: str = "verdict"
@@ -62,7 +63,8 @@ class PointsForm:
 
 @dataclass
 class StageWork:
-    """How a stage went: how many lines it made, what could not be read, and what stopped it."""
+    """What came of a stage: how many lines it made, how many verdicts could not be read, and the error that stopped
+    it. `running` are its unfinished requests."""
 
     made: int = 0
     unreadable: int = 0
@@ -97,7 +99,8 @@ def points_form(context: Mapping[str, Any]) -> PointsForm:
 
 
 def parse_points(text: str, many: int, allowed: Sequence[float]) -> list[float] | None:
-    """The points of a verdict; None where it is none."""
+    """The points in a judge's answer; None if it has not `many` numbers, all of them among the allowed ones. The last
+    JSON object that fits counts, because a model may reason before it answers."""
     for found in reversed(_JSON_OBJECT.findall(text)):
         try:
             points = [float(one) for one in json.loads(found)["points"]]
@@ -109,7 +112,7 @@ def parse_points(text: str, many: int, allowed: Sequence[float]) -> list[float] 
 
 
 def able_model(models: Models, name: str | None) -> Model | None:
-    """The model of that name; None for the notebook, which cannot read passages, nor judge."""
+    """The model of that name; None for the offline one, which can neither read passages nor judge."""
     model = models.named(name)
     if model is models.offline:
         return None
@@ -124,6 +127,7 @@ def refuse_notebook(field: str) -> NoReturn:
 
 
 async def ask_model(model: Model, system: str, text: str, form: PointsForm | None = None) -> tuple[str, Usage]:
+    """The model's answer, and the tokens that it took."""
     limits = ReplyLimits(seconds=PATIENCE, tool_calls=0)
     asked = Conversation(system, (PromptMessage("user", text),), form=form, limits=limits)
     async for event in model.reply(asked, None):
@@ -133,7 +137,8 @@ async def ask_model(model: Model, system: str, text: str, form: PointsForm | Non
 
 
 def make_answers(contexts: StageFile, answers: StageFile, model: Model | None, at_once: int) -> StageWork:
-    """The answers that are not there, or were made from another context. Where all are there no model is needed."""
+    """Make the answers that are missing, or that were made from another context. Without any to make, `model` may be
+    None."""
 
     async def answer(context: dict[str, Any], work: StageWork) -> None:
         assert model is not None  # see is_due
@@ -148,7 +153,7 @@ def make_answers(contexts: StageFile, answers: StageFile, model: Model | None, a
 
     def is_due(context: dict[str, Any]) -> bool:
         known = answers.get((context["id"], context["way"]))
-        due = known is None or known.get("seen", mark_of_text(context["context"])) != mark_of_text(context["context"])
+        due = known is None or _has_changed(known, context["context"])
         if due and model is None:
             refuse_notebook("model")
         return due
@@ -159,7 +164,7 @@ def make_answers(contexts: StageFile, answers: StageFile, model: Model | None, a
 def make_verdicts(
     contexts: StageFile, answers: StageFile, verdicts: StageFile, model: Model | None, at_once: int
 ) -> StageWork:
-    """The verdicts that are not there, or were given on another answer. Where all are there no model is needed."""
+    """Make the verdicts that are missing, or that are on another answer. Without any to make, `model` may be None."""
 
     async def judge(context: dict[str, Any], work: StageWork) -> None:
         assert model is not None  # see is_due
@@ -185,12 +190,17 @@ def make_verdicts(
         answer, known = answers.get(key), verdicts.get(key)
         if answer is None:
             return False
-        due = known is None or known.get("seen", mark_of_text(answer["answer"])) != mark_of_text(answer["answer"])
+        due = known is None or _has_changed(known, answer["answer"])
         if due and model is None:
             refuse_notebook("judge")
         return due
 
     return _run_stage(contexts, is_due, judge, at_once)
+
+
+def _has_changed(line: Mapping[str, Any], text: str) -> bool:
+    """Whether a line was made from another text than this one. A line of another program may not say."""
+    return "seen" in line and line["seen"] != mark_of_text(text)
 
 
 def _run_stage(
@@ -211,7 +221,8 @@ async def _make_all(
     at_once: int,
     work: StageWork,
 ) -> None:
-    """So many at once; after a failure no new one is begun, and those that run are waited for."""
+    """Make what is due, `at_once` at a time. After a failure none is started any more, and those that run are waited
+    for."""
 
     async def make_one(context: dict[str, Any]) -> None:
         try:

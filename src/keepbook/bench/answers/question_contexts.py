@@ -1,9 +1,9 @@
-"""What a reader is shown for each question: what the product brings, and in the same run what one gets without it.
+"""The first stage: makes the contexts that a reader is shown for each question, by Keepbook and by the baselines.
 
-A conversation is ingested as chats of one owner. Keepbook's context is what its own tool says for the bare question,
-so that whatever the tool shows is measured. The baselines show whole turns, best first, as many as fit into what
-Keepbook's context took for that question (or into `tokens`, which then holds for all); the full text is shown where it
-fits into what the reader can hold.
+A conversation is stored as chats of one owner. Keepbook's context is the answer of its own tool `recall_chats` to the
+bare question. The baselines show whole turns, the best first, as many as fit into the tokens that Keepbook's context
+took for that question, or into `tokens`, which then is the limit for all. The way `full` shows the whole conversation,
+if that is short enough for a reader.
 """
 
 import time
@@ -26,16 +26,17 @@ from keepbook.tools.chat_turns import recall_chats
 KEEPBOOK, FTS5, EMBEDDER, FULL = "keepbook", "fts5", "embedder", "full"
 WAYS = (KEEPBOOK, FTS5, EMBEDDER, FULL)
 DEEP = 200
-"""So many turns a baseline may bring, until the budget is full."""
+"""How many turns a baseline finds; the limit of tokens then decides how many of them are shown."""
 MS = 1000
+"""Milliseconds in a second."""
 
 ContextMaker = Callable[[JudgedQuestion, int | None], str]
-"""From a question and the tokens it may take to what the reader is shown."""
+"""Makes the context for a question, within a number of tokens, or without a limit."""
 
 
 class ContextLimits(NamedTuple):
-    """How many turns are shown at most, what a context may take, and how long a text is shown in full. The product
-    brings as many as it does by itself where nothing is said."""
+    """`places`: how many turns a context has; None for the product's own default. `tokens`: its limit. `full`: up to
+    how many tokens a conversation is shown in full."""
 
     places: int | None = None
     tokens: int | None = None
@@ -43,7 +44,8 @@ class ContextLimits(NamedTuple):
 
 
 class AskingClock:
-    """The time at which a question is asked: what it calls last week counts from there."""
+    """A clock that shows the time of the question that is asked, so that "last week" means the right week; without a
+    question, the real time."""
 
     def __init__(self) -> None:
         self.at: datetime | None = None
@@ -56,7 +58,8 @@ class AskingClock:
 
 
 def ingest(book: Book, case: AnswerCase, stored: StageFile) -> None:
-    """Put a conversation into the book, session by session, and embed it; what is there already is left alone."""
+    """Store a conversation in the book, session by session, and embed it; sessions that are stored are skipped. Notes
+    the processor time that each of the two steps took."""
     if stored.get((case.name, KEEPBOOK)) is not None:
         return
     resumed = False
@@ -69,13 +72,13 @@ def ingest(book: Book, case: AnswerCase, stored: StageFile) -> None:
                 continue
             for turn in turns:
                 chat.add(role_of(turn), turn.text or "…", turn.at, turn.speaker)
-    words = time.process_time()
+    stored_at = time.process_time()
     book.reindex()
     texts = [turn.text for turns in case.sessions.values() for turn in turns]
     stored.add(
         {
             "id": case.name, "way": KEEPBOOK, "turns": len(texts), "tokens": sum(map(estimate, texts)),
-            "words_cpu_s": round(words - began, 3), "vectors_cpu_s": round(time.process_time() - words, 3),
+            "words_cpu_s": round(stored_at - began, 3), "vectors_cpu_s": round(time.process_time() - stored_at, 3),
             "resumed": resumed,
         }
     )  # fmt: skip
@@ -92,10 +95,11 @@ def keepbook_context(book: Book, places: int | None) -> ContextMaker:
 
 
 def found_context(find: Finder, turns: Mapping[TurnKey, SpokenTurn], places: int | None) -> ContextMaker:
-    """Whole turns as a store would give them back."""
+    """The context of a baseline: the whole turns that `find` returns."""
 
     def show(question: JudgedQuestion, tokens: int | None) -> str:
-        found = find(question.text)[: (places or TURNS) if tokens is None else DEEP]
+        most = DEEP if tokens is not None else places or TURNS
+        found = find(question.text)[:most]
         return _within([_shown_turn(turns[key]) for key in found], tokens)
 
     return show
@@ -114,21 +118,22 @@ def _shown_turn(turn: SpokenTurn) -> str:
 
 
 def _within(lines: Sequence[str], tokens: int | None) -> str:
-    """As many lines as fit; the last is cut where half of it would."""
+    """As many lines as fit into the tokens. The line at the limit is cut if at least half of it fits, else left out."""
     if tokens is None:
         return "\n".join(lines)
     text = "\n".join(lines)[: tokens * 4]
-    whole, _, rest = text.rpartition("\n")
-    begun = next((line for line in lines if rest and line.startswith(rest)), "")
-    if not whole or len(rest) * 2 >= len(begun):
+    whole_lines, _, cut = text.rpartition("\n")
+    uncut = next((line for line in lines if cut and line.startswith(cut)), "")
+    if not whole_lines or len(cut) * 2 >= len(uncut):
         return text
-    return whole
+    return whole_lines
 
 
 def makers_of(
     case: AnswerCase, book: Book, ways: Collection[str], limits: ContextLimits, embedder: Embedder | None
 ) -> dict[str, ContextMaker]:
-    """The ways that can be had for this conversation, Keepbook first: the others get as many tokens."""
+    """The wanted ways that are possible for this conversation. Keepbook is the first, because the tokens of its context
+    are the limit of the others."""
     told = EvaluationConversation(case.sessions, [], True)
     turns = dict(turns_by_key(told))
     found: dict[str, ContextMaker] = {}
@@ -155,15 +160,13 @@ def make_contexts(
     ways: Collection[str],
     limits: ContextLimits,
 ) -> Iterator[str]:
-    """Ingest and ask, conversation by conversation; says which one is done."""
+    """Store each conversation and make its contexts; yields the name of each that is done."""
     for case in cases:
         book = kb.book(case.name)
         ingest(book, case, stored)
-        if any(contexts.get((question.id, way)) is None for question in case.questions for way in ways):
-            embedder = None
-            if kb.meaning is not None:
-                embedder = kb.meaning.embedder
-            missing = {way for way in ways if any(contexts.get((one.id, way)) is None for one in case.questions)}
+        missing = {way for way in ways if any(contexts.get((one.id, way)) is None for one in case.questions)}
+        if missing:
+            embedder = kb.meaning.embedder if kb.meaning is not None else None
             makers = makers_of(case, book, {KEEPBOOK, *missing} & set(ways), limits, embedder)
             try:
                 for question in case.questions:
@@ -181,15 +184,16 @@ def _ask_ways(
     contexts: StageFile,
     tokens: int | None,
 ) -> None:
+    """Make the missing contexts of a question, one by each way."""
     for way, show in makers.items():
-        known = contexts.get((question.id, way))
-        if known is None:
+        line = contexts.get((question.id, way))
+        if line is None:
             began = time.process_time()
             text = show(question, tokens)
-            known = _context_line(case, question, way, text, (time.process_time() - began) * MS)
-            contexts.add(known)
+            line = _context_line(case, question, way, text, (time.process_time() - began) * MS)
+            contexts.add(line)
         if way == KEEPBOOK and tokens is None:
-            tokens = known["tokens"]
+            tokens = line["tokens"]  # the limit for the ways after it
 
 
 def _context_line(case: AnswerCase, question: JudgedQuestion, way: str, text: str, cpu_ms: float) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""What each stage has made, as lines of JSON: one for a question and a way. What is there is not made again.
+"""The file of a stage: lines of JSON, one for each question and way. A line that is there is not made again.
 
-A stage needs only the file of the stage before, so each may be made elsewhere, by another reader or another judge. The
-last line of a program that was stopped may be half a line: it is left out, and made anew.
+A stage needs only the file of the stage before, so that a file may also be made elsewhere, by another reader or judge.
+If a program was stopped while it wrote, the last line may be incomplete; it is removed and made again.
 """
 
 import hashlib
@@ -13,15 +13,16 @@ from typing import Any
 from keepbook.errors import Invalid, NotFound
 
 LineKey = tuple[str, str]
+"""A question's id, and a way."""
 
 
 def mark_of_text(text: str) -> str:
-    """A short mark of what a later stage was given: what was made of something else is made anew."""
+    """A short hash, which a line stores of the text it was made from: if that changes, the line is made again."""
     return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
 
 
 class StageFile:
-    """The lines of one stage, each read when it is asked for: contexts may be long."""
+    """The lines of one stage by key. Each is read from the file when it is asked for, because contexts may be long."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -32,7 +33,7 @@ class StageFile:
                 file.truncate(end)
 
     def _find_lines(self) -> int:
-        """Note where each line begins; returns where the last whole one ends."""
+        """Note where each line begins; returns where the last complete one ends."""
         at = 0
         if not self.path.exists():
             return at
@@ -82,7 +83,7 @@ class StageFile:
 
 
 def existing_stage(path: Path, field: str) -> StageFile:
-    """A file that somebody names and that must be there."""
+    """The stage file at `path`; raises `NotFound` if there is none."""
     if not path.is_file():
         raise NotFound(f"there is no file {path}", field=field)
     return StageFile(path)

@@ -1,4 +1,5 @@
-"""`keepbook bench scale --tokens`: a made-up history of any length, kept, embedded and asked.
+"""`keepbook bench scale --tokens`: stores and embeds a made-up history of any length, and measures questions to it.
 
-`made_up_history` makes it, `history_scale` keeps it and asks, `opened_history` is what a new process finds.
+`made_up_history` makes the history, `history_scale` stores it and asks, `opened_history` measures a new process that
+opens it.
 """

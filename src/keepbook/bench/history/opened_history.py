@@ -1,6 +1,7 @@
-"""What a process holds and takes that opens a history: run as a program, it prints its figures as JSON.
+"""Measures the memory and time of a process that opens a history and asks questions. Run as a program, it prints the
+figures as JSON.
 
-Beside the questions stand, over the same vectors, what reading their bytes takes and a scan by numpy.
+For comparison it measures how long it takes to read the same vectors, and to scan them with numpy.
 """
 
 import json
@@ -10,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,36 +20,38 @@ from keepbook.bench.closing import megabytes_held
 from keepbook.book.recall.backlog import TURN
 
 ROUNDS = 5
+"""How often each question is asked; the median counts."""
 PLACES = 20
+"""How many hits a question asks for."""
 
 
 def figures(place: Path, owner: str, questions: Sequence[str], embedder: str | None = None) -> dict[str, Any]:
-    """Milliseconds of a processor, and megabytes. The embedder is loaded before, so that only the book is measured."""
+    """The figures, in milliseconds of processor time and in megabytes. The questions are embedded first, so that the
+    embedder is loaded and only the book is measured."""
     with closing(Keepbook(place, embedder=embedder)) as kb:
         book = kb.book(owner)
+        directions: list[Any] = []
         if kb.meaning is not None:
             directions = [kb.meaning.direction(question) for question in questions]
-        else:
-            directions = []
-        held = megabytes_held()
-        first = _cpu_ms(lambda: book.recall_chats(questions[0], PLACES))
-        asked = [_median_ms(lambda text=text: book.recall_chats(text, PLACES)) for text in questions]  # type: ignore[misc]
+        before_mb = megabytes_held()
+        first_ms = _cpu_ms(lambda: book.recall_chats(questions[0], PLACES))
+        all_ms = [_median_ms(partial(book.recall_chats, text, PLACES)) for text in questions]
         told = {
-            "book_mb": round(megabytes_held() - held, 1), "process_mb": round(megabytes_held(), 1),
-            "first_ms": round(first, 2), "question_ms": round(statistics.median(asked), 2),
+            "book_mb": round(megabytes_held() - before_mb, 1), "process_mb": round(megabytes_held(), 1),
+            "first_ms": round(first_ms, 2), "question_ms": round(statistics.median(all_ms), 2),
             "answered": sum(bool(book.recall_chats(text, 1)) for text in questions), "asked": len(questions),
         }  # fmt: skip
-    return told | _bare(place, owner, directions)
+    return told | _without_keepbook(place, owner, directions)
 
 
-def _bare(place: Path, owner: str, directions: Sequence[Any]) -> dict[str, Any]:
-    # numpy comes with the embedder, without which there are no vectors.
-    import numpy as np
+def _without_keepbook(place: Path, owner: str, directions: Sequence[Any]) -> dict[str, Any]:
+    """How long it takes to read the vectors with sqlite3, and to scan them with numpy."""
+    import numpy as np  # it comes with the embedder, without which there are no vectors
 
     with closing(sqlite3.connect(place)) as conn:
         query = "SELECT vector FROM vectors WHERE owner = ? AND kind = ?"
         read: list[tuple[bytes]] = []
-        reading = _cpu_ms(lambda: read.extend(conn.execute(query, (owner, TURN)).fetchall()))
+        read_ms = _cpu_ms(lambda: read.extend(conn.execute(query, (owner, TURN)).fetchall()))
     if not read or not len(directions):
         return {"vectors": 0}
     codes = np.frombuffer(b"".join(row for (row,) in read), dtype=np.int8).reshape(-1, len(directions[0]))
@@ -58,8 +62,8 @@ def _bare(place: Path, owner: str, directions: Sequence[Any]) -> dict[str, Any]:
     def scan(asked: Any) -> Any:
         return np.argpartition(rows @ asked, -most)[-most:]
 
-    scans = [_median_ms(lambda asked=asked: scan(asked)) for asked in directions]  # type: ignore[misc]
-    return {"vectors": len(rows), "read_ms": round(reading, 2), "scan_ms": round(statistics.median(scans), 2)}
+    scans_ms = [_median_ms(partial(scan, asked)) for asked in directions]
+    return {"vectors": len(rows), "read_ms": round(read_ms, 2), "scan_ms": round(statistics.median(scans_ms), 2)}
 
 
 def _median_ms(work: Callable[[], object]) -> float:

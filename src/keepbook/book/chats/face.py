@@ -32,7 +32,7 @@ from keepbook.errors import Conflict, Invalid, NotAllowed
 from keepbook.storage.database import Tx
 
 MOST_TURNS, MOST_LETTERS = 1000, 1_000_000
-"""So many turns, and turns of so many letters, are recorded at once at most: nobody else writes meanwhile."""
+"""The most turns, and the most letters in them, that one call records: nobody else can write meanwhile."""
 
 if TYPE_CHECKING:
     from keepbook.book.recall.chats import Snippet

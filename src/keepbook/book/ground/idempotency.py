@@ -20,15 +20,18 @@ from keepbook.storage.database import Tx
 from keepbook.storage.tables.upkeep import answers
 
 KEPT = timedelta(hours=24)
+"""How long an answer is stored."""
 
 
 class StoredAnswer(NamedTuple):
+    """The status and the body of an HTTP answer."""
+
     status: int
     body: str
 
 
 def find_answer(tx: Tx, key: str, request: bytes) -> StoredAnswer | None:
-    """The stored answer to this request. Another request under the same key is a conflict."""
+    """The stored answer to this request, if there is one. If the key was used for another request: `Conflict`."""
     key = clean_line(key, "Idempotency-Key", 1, 200)
     known = select(answers).where(answers.c.owner == tx.owner, answers.c.key == key, answers.c.at > _oldest(tx))
     row = tx.conn.execute(known).first()
@@ -40,7 +43,7 @@ def find_answer(tx: Tx, key: str, request: bytes) -> StoredAnswer | None:
 
 
 class AnsweredMeanwhile(Exception):
-    """The same request was answered while this one was made ready."""
+    """Raised if the same request has been answered by another process in the meantime."""
 
     def __init__(self, answer: StoredAnswer) -> None:
         super().__init__()
@@ -48,23 +51,31 @@ class AnsweredMeanwhile(Exception):
 
 
 class Keyed:
-    """A request with a key whose write has transactions of its own. In each of them it looks whether somebody has
-    answered it meanwhile, and in the last it stores the answer that `tell` makes of what was done."""
+    """A request with a key that is carried out in several transactions, such as an import.
+
+    Each of them calls `look` first, and the last one `end` with the result, of which `tell` makes the answer.
+    """
 
     def __init__(self, key: str, request: bytes, tell: Callable[[Any], StoredAnswer]) -> None:
         self._key, self._request, self._tell = key, request, tell
 
     def look(self, tx: Tx) -> None:
-        if (found := find_answer(tx, self._key, self._request)) is not None:
+        """Raise `AnsweredMeanwhile` if the request has been answered."""
+        found = find_answer(tx, self._key, self._request)
+        if found is not None:
             raise AnsweredMeanwhile(found)
 
     def end(self, tx: Tx, done: object) -> None:
+        """Store the answer."""
         store_answer(tx, self._key, self._request, self._tell(done))
 
 
 def answer_once(book: OpenBook, key: str, request: bytes, answer: Callable[[], StoredAnswer]) -> StoredAnswer | None:
-    """Answer a request that had no answer, in one transaction with what that writes; it begins with the first write.
-    Returns the answer that was given meanwhile, if one was: then nothing of this is kept."""
+    """Call `answer`, and store what it returns in the same transaction as everything that it writes.
+
+    The transaction begins with its first write. If the request has been answered by another process until then, nothing
+    is written, and that answer is returned; else None.
+    """
     meanwhile: list[AnsweredMeanwhile] = []
 
     def look_again(tx: Tx) -> None:
@@ -77,7 +88,7 @@ def answer_once(book: OpenBook, key: str, request: bytes, answer: Callable[[], S
         with book._database.write_once_asked(book.owner, look_again) as begin:
             made = answer()
             tx = begin()
-            if meanwhile:  # and somebody caught the error
+            if meanwhile:  # `answer` has caught the error of `look_again`
                 raise meanwhile[0]
             store_answer(tx, key, request, made)
     except AnsweredMeanwhile as answered:
@@ -89,6 +100,7 @@ def answer_once(book: OpenBook, key: str, request: bytes, answer: Callable[[], S
 
 
 def store_answer(tx: Tx, key: str, request: bytes, answer: StoredAnswer) -> None:
+    """Store an answer, and delete the owner's old ones."""
     tx.conn.execute(delete(answers).where(answers.c.owner == tx.owner, answers.c.at <= _oldest(tx)))
     tx.conn.execute(
         insert(answers),
@@ -113,4 +125,5 @@ def _digest(request: bytes) -> str:
 
 
 def _oldest(tx: Tx) -> str:
+    """The instant up to which stored answers count no more."""
     return stamp(tx.clock() - KEPT)

@@ -32,7 +32,7 @@ _TICK = timedelta(microseconds=1)
 
 
 class TimeSpan(NamedTuple):
-    """A stretch of time that starts at `first` and is so many months and days long. Without a length it is an
+    """A stretch of time that starts at `first` and is `months` and `days` long. Without a length it is an
     instant."""
 
     first: datetime  # naive: wall-clock time in the zone of the `DateAnchor`; aware: an exact instant
@@ -206,7 +206,7 @@ def _utc(moment: datetime, zone: tzinfo) -> datetime:
 
 
 def _shift(moment: datetime, *, months: int = 0, days: int = 0) -> datetime:
-    """The same time so many months and days later. A day that the month does not have becomes its last: one month
+    """The same time that many months and days later. A day that the month does not have becomes its last: one month
     before 31 March is the last day of February."""
     year, month = divmod(moment.year * 12 + moment.month - 1 + months, 12)
     if not 1 <= year <= 9999:
@@ -432,7 +432,7 @@ def _a_day(found: DateMatch, anchor: DateAnchor) -> list[TimeSpan]:
 
 
 def _away(found: DateMatch, anchor: DateAnchor) -> list[TimeSpan]:
-    """So many units before or after now. If the phrase does not say which ("for 2 years"), an end lies ahead and a
+    """A number of units before or after now. If the phrase does not say which ("for 2 years"), an end lies ahead and a
     beginning lies back."""
     if found["count"].isdigit():
         count = int(found["count"])

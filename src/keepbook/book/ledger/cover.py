@@ -170,7 +170,7 @@ class CoveredRows:
     close together."""
 
     FEW = 4
-    """Up to so many keys are asked for one by one."""
+    """Up to this many keys, each is looked up by a statement of its own."""
 
     def __init__(self, table: Table) -> None:
         self._table, self._parts = table, key_columns(table)

@@ -26,8 +26,8 @@ def room_for_chat(tx: Tx) -> None:
 
 
 def room_for_text(tx: Tx, text: str | int) -> None:
-    """Check whether a text, or so many characters, may be added: all versions of all memories and all messages of chats
-    count."""
+    """Check whether a text, or a number of characters, may be added. All versions of all memories and all messages of
+    chats count."""
     most = tx.allowance.bytes
     if most is None:
         return

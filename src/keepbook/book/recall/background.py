@@ -17,7 +17,8 @@ from keepbook.forking import follow_forks
 _log = get_logger("keepbook")
 
 QUIET, LATEST = 0.5, 5.0
-"""Work for an owner begins after so many seconds without a write, or so many seconds after the first one."""
+"""Work for an owner begins after the first number of seconds without a write, or at the latest the second number after
+the first write."""
 
 
 class Filler:

@@ -57,9 +57,9 @@ from keepbook.errors import Invalid
 from keepbook.storage.database import Tx
 
 TURNS = 20
-"""By default, the passages have as much room together as those of so many turns."""
+"""The default room for all passages together is that of the passages of this many turns."""
 LEAST_ROOM = 2000
-"""By default, there is room for at least so many letters, even if all turns are short."""
+"""The least default room, in letters, even if all turns are short."""
 LEAST = 100
 """No passage is cut to fewer letters than this, however little room there is."""
 READ = 100

@@ -1,11 +1,11 @@
-"""What the person asked to forget although chats still say it: recall no longer quotes those turns.
+"""Finds what the person asked to forget and chats still say: recall no longer quotes those turns.
 
-A chat stays as it was said, readable and found by search; to remove its words, the person deletes it. The turns are
-stored as an accepted proposal to forget, without a memory (`memory/proposals.py`), so that this can be taken back and
-is exported with the book.
+The chat itself stays as it was said, readable and found by search; to remove its words, the person deletes it. The
+turns are stored as an accepted proposal to forget that has no memory (`memory/proposals.py`), so that it can be taken
+back and is exported with the book.
 
-These proposals, and the lines that the person forgot or deleted, tell what is forgotten in the whole book: an import
-leaves out what was said before then, until the person accepts it again.
+Such proposals, and memories that the person forgot or deleted, also concern imports: what was said before the person
+forgot it is left out, until the person accepts it again.
 """
 
 from collections import defaultdict
@@ -25,42 +25,45 @@ from keepbook.storage.tables.choices import proposals
 from keepbook.storage.tables.memory import memories, versions
 
 MOST = 2000
-"""How many turns are read for one word of a matter."""
+"""How many turns are looked up for one word of a matter, at most."""
 DROPPED = "user_deleted"
-"""The `archived_reason` of a memory that its person forgot."""
+"""The `archived_reason` of a memory that the person forgot."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForgottenMatters:
-    """What the person wanted to be forgotten, and when."""
+    """What the person asked to forget, and when."""
 
     matters: tuple[tuple[str, str], ...] = ()
-    """Matters such as a name or a topic, each with the time it was forgotten at."""
+    """Matters such as a name or a topic, each with the time at which it was forgotten."""
     lines: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
-    """Contents of forgotten memories with their times, by each of their words."""
+    """By each stemmed word: the contents of forgotten memories with that word, and when they were forgotten."""
 
     def is_forgotten(self, text: str, at: str) -> bool:
         """Whether a text that was said at an instant was forgotten later."""
-        words = [stem(word) for word in tokens(text)]
-        if any(since > at and _speaks_of(matter, text, set(words)) for matter, since in self.matters):
+        words = {stem(word) for word in tokens(text)}
+        if any(since > at and _speaks_of(matter, text, words) for matter, since in self.matters):
             return True
-        near = {one for word in words for one in self.lines.get(word, ())}
-        return any(since > at and alike(line, text) for line, since in near)
+        sharing_a_word: set[tuple[str, str]] = set()
+        for word in words:
+            sharing_a_word.update(self.lines.get(word, ()))
+        return any(since > at and alike(line, text) for line, since in sharing_a_word)
 
     def put_away(self, state: Any, text: str) -> bool:
-        """Whether the person put away an inactive memory: they forgot or deleted it, or forgot its matter after its
-        last edit."""
-        return (
-            state.archived_reason == DROPPED or state.trashed_at is not None or self.is_forgotten(text, state.edited_at)
-        )
+        """Whether it was the person who put away an inactive memory: they forgot or deleted it, or forgot its matter
+        after its last edit."""
+        if state.archived_reason == DROPPED or state.trashed_at is not None:
+            return True
+        return self.is_forgotten(text, state.edited_at)
 
 
 # Rules
 
 
 def _speaks_of(matter: str, text: str, words: set[str]) -> bool:
+    """Whether a text, whose stemmed words are given, has all words and names of a matter."""
     wanted = query_terms(matter)
-    return bool(wanted) and words.issuperset(wanted) and _names(matter, text)
+    return bool(wanted) and words.issuperset(wanted) and _has_names(matter, text)
 
 
 # Queries
@@ -68,21 +71,17 @@ def _speaks_of(matter: str, text: str, words: set[str]) -> bool:
 
 def saying(tx: Tx, matter: str) -> list[Any]:
     """The turns that have all words of a matter, the newest first: rows of `messages` with the title of the chat."""
-    words = query_terms(matter)
-    held: set[tuple[str, int]] | None = None
-    for word in words:
+    with_word: list[set[tuple[str, int]]] = []
+    for word in query_terms(matter):
         where = (turn_terms.c.owner == tx.owner, turn_terms.c.term == word)
         query = select(turn_terms.c.thread_id, turn_terms.c.turn).where(*where).limit(MOST)
-        having = {(row.thread_id, row.turn) for row in tx.conn.execute(query)}
-        if held is None:
-            held = having
-        else:
-            held = held & having
+        with_word.append({(row.thread_id, row.turn) for row in tx.conn.execute(query)})
     turns = defaultdict(list)
-    for thread_id, turn in sorted(held or ()):
-        turns[thread_id].append(turn)
+    if with_word:
+        for thread_id, turn in sorted(set.intersection(*with_word)):
+            turns[thread_id].append(turn)
     every = [row for id in turns for row in _messages(tx, id, turns[id])]
-    found = [row for row in every if _names(matter, row.text)]
+    found = [row for row in every if _has_names(matter, row.text)]
     return sorted(found, key=lambda row: (row.at, row.thread_id, row.turn), reverse=True)
 
 
@@ -96,17 +95,19 @@ def _messages(tx: Tx, thread_id: str, turns: list[int]) -> list[Any]:
     return list(tx.conn.execute(query))
 
 
-def _names(matter: str, text: str) -> bool:
+def _has_names(matter: str, text: str) -> bool:
     """Whether a text has the names of a matter with their capitals: "Mark" is a person, "to mark" is not. In a text
     that is all lower case, capitals do not matter."""
-    return text == text.lower() or all(words_regex(rf"\b{name}").search(text) for name in _NAME.findall(matter))
+    if text == text.lower():
+        return True
+    return all(words_regex(rf"\b{name}").search(text) for name in _NAME.findall(matter))
 
 
 _NAME = regex(r"\b[A-ZÀ-Þ][\w-]+")
 
 
 def forgotten(tx: Tx) -> ForgottenMatters:
-    """What the person wanted forgotten in the whole book, except what was taken back."""
+    """What the person asked to forget in the whole book, without what was taken back."""
     mine = (proposals.c.owner == tx.owner, proposals.c.status == "accepted", proposals.c.op == "forget")
     matter = (proposals.c.memory_id.is_(None), proposals.c.question.is_(None))
     query = select(proposals.c.content, proposals.c.decided_at).where(*mine, *matter)
@@ -126,7 +127,8 @@ def forgotten(tx: Tx) -> ForgottenMatters:
 
 
 def turns_not_recalled(tx: Tx) -> dict[str, dict[int, str]]:
-    """The turns that recall leaves out, by chat, each with the matter that was to be forgotten."""
+    """The turns that recall leaves out, by chat, each with the matter that was to be forgotten. In a transaction that
+    only reads, the query runs once."""
     return read_once(tx, "turns_not_recalled", lambda: _turns_not_recalled(tx))
 
 

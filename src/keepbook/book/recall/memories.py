@@ -51,7 +51,7 @@ from keepbook.storage.prepared_statement import PreparedForIds, PreparedStatemen
 from keepbook.storage.tables.memory import memories
 
 FEW = 5000
-"""If a category or scope has at most so many memories, all of them are compared by meaning."""
+"""If a category or scope has at most this many memories, all of them are compared by meaning."""
 ALIKE, ALIKE_FROM = 1.0, 2 / 3
 """The weight of likeness in meaning against that of the words, both scaled to 0…1; and the part of the embedder's floor
 from which likeness counts: a question is less like its answer than two texts are that say the same."""
@@ -61,7 +61,7 @@ several poor matches by words does not outrank a match by meaning."""
 TIMELY = 1.25
 """The factor for memories of the time that the question names."""
 LOOKED_AT = 5
-"""If the question names a time, so many times the wanted number of hits are looked at."""
+"""If the question names a time, the wanted number of hits times this are looked at."""
 ABOUT = 100
 """How many lines of a large book are compared with each text, when a chat is read for what to keep."""
 MOST_HITS = 200

@@ -220,7 +220,7 @@ def sign_bits(rows: "NDArray[Any]") -> "NDArray[np.uint64]":
 
 
 def differing(held: "NDArray[np.uint64]", asked: "NDArray[np.uint64]") -> "NDArray[np.uint16]":
-    """In how many signs each vector differs from the question."""
+    """For each vector, the number of coordinates whose sign differs from that of the question."""
     # See VectorIndex.grown().
     import numpy as np
 

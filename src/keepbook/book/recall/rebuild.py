@@ -46,15 +46,17 @@ WordWeights = dict[tuple[str, str], float]
 
 
 class IndexKind(NamedTuple):
-    """One kind of indexed text: the query for the texts, the tables that index their words, and the function from a
-    text to its words."""
+    """One kind of indexed text."""
 
     texts: Select[Any]
+    """The query for the texts, with their key as `item` and `part`."""
     item: ColumnElement[str]
     part: ColumnElement[int]
     words: Callable[[Any], WordWeights]
+    """Computes the words of a row of that query, as they should be in the index."""
     indexes: tuple[Table, ...]
     end: Callable[[Tx, str], str | None]
+    """The last item of the slice that begins after an item; None for the last slice."""
 
 
 # Operations
@@ -63,23 +65,23 @@ class IndexKind(NamedTuple):
 def rebuild(database: Database, owner: str, progress: Callable[[int], None] | None = None) -> int:
     """Correct the indexes, and return for how many memories and turns they differed. `progress` is called with how many
     were checked so far."""
-    mended = looked = 0
+    mended, checked = 0, 0
     for kind in (_MEMORIES, _LABELS, _TURNS):
         after: str | None = ""
         while after is not None:
             with database.read(owner) as tx:
                 end = kind.end(tx, after)
-                should = _should(tx, kind, _within(kind.item, after, end))
-                does = _does(tx, kind, after, end)
-            wrong = sorted(key for key in should.keys() | does.keys() if should.get(key, {}) != does.get(key, {}))
+                wanted = _wanted_words(tx, kind, _within(kind.item, after, end))
+                stored = _stored_words(tx, kind, after, end)
+            wrong = sorted(key for key in wanted.keys() | stored.keys() if wanted.get(key, {}) != stored.get(key, {}))
             for start in range(0, len(wrong), TOGETHER):
                 with database.write(owner) as tx:
-                    _reindex(tx, kind, wrong[start : start + TOGETHER], does)
+                    _reindex(tx, kind, wrong[start : start + TOGETHER], stored)
             mended += len(wrong)
-            if kind is not _LABELS:
-                looked += len(should)
+            if kind is not _LABELS:  # its texts are memories, which are counted already
+                checked += len(wanted)
             if progress is not None:
-                progress(looked)
+                progress(checked)
             after = end
     return mended
 
@@ -104,14 +106,15 @@ def index_memories(database: Database, owner: str, gaps: "Gaps") -> None:
 
 
 def leave_words(tx: Tx) -> None:
-    """Note that the words of this book are missing, and let them be written after the commit."""
+    """Leave the index of this book to be written after the commit. A reminder lets a sweep write it, if the program
+    ends before."""
     due.remind(tx, due.INDEX, due.WHOLE, stamp(tx.clock()))
     tx.afterwards.append(partial(write_all_words, owner=tx.owner))
 
 
 def write_all_words(database: Database, owner: str, gaps: "Gaps | None" = None) -> None:
-    """Write the words of all that a book says, where there are none yet."""
-    from keepbook.book.ground.in_pieces import Gaps  # as it is rebuilt: most programs never do
+    """Write the index of all memories and turns that have none, and cancel the reminder."""
+    from keepbook.book.ground.in_pieces import Gaps  # imported late, because most programs never need it
 
     gaps = gaps or Gaps()
     index_memories(database, owner, gaps)
@@ -124,54 +127,57 @@ def write_all_words(database: Database, owner: str, gaps: "Gaps | None" = None) 
         due.cancel(tx, due.INDEX, due.WHOLE)
 
 
-def _reindex(tx: Tx, kind: IndexKind, keys: Sequence[IndexKey], does: dict[IndexKey, WordWeights]) -> None:
-    """Write the index of these texts anew, from what they say in this transaction: they may have changed since the
-    check."""
-    should = _should(tx, kind, tuple_(kind.item, kind.part).in_(keys))
+def _reindex(tx: Tx, kind: IndexKind, keys: Sequence[IndexKey], stored: dict[IndexKey, WordWeights]) -> None:
+    """Write the index of these texts anew. They are read again in this transaction, because they may have changed since
+    the check; `stored` is what the indexes had for them then."""
+    wanted = _wanted_words(tx, kind, tuple_(kind.item, kind.part).in_(keys))
     for index in kind.indexes:
-        item, part, word, weighed = _columns(index)
+        item, part, word, has_weights = _columns(index)
         names = [column.name for column in (item, word, part) if column is not None]
-        gone, put = [], []
+        deleted, inserted = [], []
         for key in keys:
-            said = {name: weight for (table, name), weight in should.get(key, {}).items() if table == index.name}
-            old = {name for table, name in does.get(key, {}) if table == index.name}
-            row = {item.name: key[0]} | ({part.name: key[1]} if part is not None else {})
-            gone += [
-                {f"b_{name}": value for name, value in (row | {word.name: each}).items()} for each in old | set(said)
-            ]
-            put += [
-                row | {"owner": tx.owner, word.name: name} | ({"weight": weight} if weighed else {})
-                for name, weight in said.items()
-            ]
-        if gone:
+            row: dict[str, Any] = {item.name: key[0]}
+            if part is not None:
+                row[part.name] = key[1]
+            new = {name: weight for (table, name), weight in wanted.get(key, {}).items() if table == index.name}
+            old = {name for table, name in stored.get(key, {}) if table == index.name}
+            for name in old | new.keys():
+                where = row | {word.name: name}
+                deleted.append({f"b_{column}": value for column, value in where.items()})
+            for name, weight in new.items():
+                values = row | {"owner": tx.owner, word.name: name}
+                inserted.append(values | {"weight": weight} if has_weights else values)
+        if deleted:
             same = and_(index.c.owner == tx.owner, *(index.c[name] == bindparam(f"b_{name}") for name in names))
-            tx.conn.execute(delete(index).where(same), gone)
-        if put:
-            tx.conn.execute(insert(index), put)
+            tx.conn.execute(delete(index).where(same), deleted)
+        if inserted:
+            tx.conn.execute(insert(index), inserted)
 
 
 # Queries
 
 
-def _should(tx: Tx, kind: IndexKind, which: ColumnElement[bool]) -> dict[IndexKey, WordWeights]:
+def _wanted_words(tx: Tx, kind: IndexKind, which: ColumnElement[bool]) -> dict[IndexKey, WordWeights]:
+    """What the indexes should have for the texts for which a condition holds."""
     rows = tx.conn.execute(kind.texts.where(which), {"owner": tx.owner})
     return {(row.item, row.part): kind.words(row) for row in rows}
 
 
-def _does(tx: Tx, kind: IndexKind, after: str, end: str | None) -> dict[IndexKey, WordWeights]:
-    """What the indexes have for everything in a slice, including memories and turns that no longer exist."""
+def _stored_words(tx: Tx, kind: IndexKind, after: str, end: str | None) -> dict[IndexKey, WordWeights]:
+    """What the indexes have for a slice, also for memories and turns that no longer exist."""
     found: dict[IndexKey, WordWeights] = {}
     for index in kind.indexes:
-        item, part, word, weighed = _columns(index)
-        query = select(
-            item, literal(0) if part is None else part, word, index.c.weight if weighed else literal(1.0)
-        ).where(index.c.owner == tx.owner, _within(item, after, end))
-        for id, number, name, weight in tx.conn.execute(query):
-            found.setdefault((id, number), {})[index.name, name] = weight
+        item, part, word, has_weights = _columns(index)
+        number = literal(0) if part is None else part
+        weight = index.c.weight if has_weights else literal(1.0)
+        query = select(item, number, word, weight).where(index.c.owner == tx.owner, _within(item, after, end))
+        for id, nth, name, value in tx.conn.execute(query):
+            found.setdefault((id, nth), {})[index.name, name] = value
     return found
 
 
 def _within(item: ColumnElement[str], after: str, end: str | None) -> ColumnElement[bool]:
+    """The condition for the slice after one item and up to another, or to the end."""
     if end is None:
         return item > after
     return and_(item > after, item <= end)
@@ -180,14 +186,8 @@ def _within(item: ColumnElement[str], after: str, end: str | None) -> ColumnElem
 def _columns(index: Table) -> tuple[Any, Any, Any, bool]:
     """The columns of an index: the memory or chat, the turn (None if it has none), the word; and whether it has
     weights."""
-    if "thread_id" in index.c:
-        item = index.c.thread_id
-    else:
-        item = index.c.memory_id
-    if "term" in index.c:
-        word = index.c.term
-    else:
-        word = index.c.key
+    item = index.c.thread_id if "thread_id" in index.c else index.c.memory_id
+    word = index.c.term if "term" in index.c else index.c.key
     return item, index.c.get("turn"), word, "weight" in index.c
 
 
@@ -197,7 +197,7 @@ def _end_of_memories(tx: Tx, after: str) -> str | None:
 
 
 def _end_of_turns(tx: Tx, after: str) -> str | None:
-    """Chats are never cut: the one that fills the slice is the last in it."""
+    """The last chat of a slice. A slice has whole chats: it ends with the chat with which it has enough turns."""
     query = select(threads.c.id, threads.c.turns).where(threads.c.owner == tx.owner, threads.c.id > after)
     count = 0
     for id, turns in tx.conn.execute(query.order_by(threads.c.id)):
@@ -235,17 +235,24 @@ _newest = (
                          versions.c.version == memories.c.version))
     .where(memories.c.owner == bindparam("owner"))
 )  # fmt: skip
-_MEMORIES = IndexKind(
-    _newest.where(IN_STATE["all"]), memories.c.id, literal(0), _words_of_a_memory, (terms, likeness), _end_of_memories
-)
-_LABELS = IndexKind(_newest, memories.c.id, literal(0), _labels_of_a_memory, (labels,), _end_of_memories)
-_TURNS = IndexKind(
+_said = (
     select(messages.c.thread_id.label("item"), messages.c.turn.label("part"), messages.c.role, messages.c.speaker,
            messages.c.text, messages.c.at)
     .join(threads, and_(threads.c.owner == messages.c.owner, threads.c.id == messages.c.thread_id))
     .where(messages.c.owner == bindparam("owner"), threads.c.incognito == 0)
-    .where(or_(messages.c.role == "user", messages.c.role == "assistant")),
-    messages.c.thread_id, messages.c.turn, _words_of_a_turn, (turn_terms,), _end_of_turns,
+    .where(or_(messages.c.role == "user", messages.c.role == "assistant"))
+)  # fmt: skip
+_MEMORIES = IndexKind(
+    texts=_newest.where(IN_STATE["all"]), item=memories.c.id, part=literal(0), words=_words_of_a_memory,
+    indexes=(terms, likeness), end=_end_of_memories,
+)  # fmt: skip
+_LABELS = IndexKind(
+    texts=_newest, item=memories.c.id, part=literal(0), words=_labels_of_a_memory, indexes=(labels,),
+    end=_end_of_memories,
+)  # fmt: skip
+_TURNS = IndexKind(
+    texts=_said, item=messages.c.thread_id, part=messages.c.turn, words=_words_of_a_turn, indexes=(turn_terms,),
+    end=_end_of_turns,
 )  # fmt: skip
 
 

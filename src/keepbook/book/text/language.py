@@ -17,7 +17,7 @@ from keepbook.patterns import regex
 UNKNOWN = "unknown"
 LANGUAGES = ("en", "de", "es", "nb", "fr")
 FEW = 3
-"""A text with at most so many unknown words may be a name; with more it is in a language that is not known here."""
+"""A text with at most this many unknown words may be a name; with more it is in a language that is not known here."""
 _WORD = regex(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _LATIN_END = "\u024f"
 """The last letter of the Latin script in plain and accented forms."""

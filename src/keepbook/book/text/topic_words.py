@@ -222,7 +222,7 @@ def is_labelled(text: str, group: str) -> bool:
 
 
 def letters_of_sure(group: str, word: str) -> int:
-    """With how many letters a word by itself, in small letters, nearly always speaks of a group."""
+    """How many letters of a word, alone and in lower case, nearly always mean that a text is about a group."""
     return max(_lexicon()[group].sure.letters_known(word), _names(group).letters_known(word))
 
 

@@ -101,8 +101,8 @@ def endings(question: str) -> list[str]:
 
 def compound_heads(word: str) -> list[str]:
     """The possible last parts of a compound, the longest first."""
-    made_of_several = COMPOUND <= len(word) <= LONGEST and word.isalpha()
-    if made_of_several:
+    may_be_compound = COMPOUND <= len(word) <= LONGEST and word.isalpha()
+    if may_be_compound:
         return [word[at:] for at in range(3, len(word) - HEAD + 1)]
     return []
 
@@ -117,14 +117,14 @@ def _content(words: list[str]) -> list[str]:
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """The English stem; numbers and other scripts are unchanged."""
+    """The English stem of a word. Numbers and words with other letters than a to z are returned as they are."""
     if not (word.isascii() and word.isalpha()):
         return word
-    # Loaded on first use: a list needs no stems.
+    # Imported late: a command that only lists memories needs no stems.
     from keepbook.book.text.indexes.stemmers.english_stemmer import EnglishStemmer
 
-    # Not snowballstemmer.stemmer(), which uses PyStemmer, with other rules, if that is installed. A new object each
-    # time, since it holds the word it works on and is not thread-safe.
+    # Not snowballstemmer.stemmer(), which uses PyStemmer, with other rules, if that is installed. A stemmer holds the
+    # word that it works on, so that it is not thread-safe: hence a new one each time.
     stemmed: str = EnglishStemmer().stemWord(word)
     return stemmed
 
@@ -197,14 +197,17 @@ def _is_turned_round(one: list[str], other: list[str]) -> bool:
     )
 
 
-_HEADS = 2
+_SUBJECT_WORDS = 2
+"""How many words the name of somebody else has at most."""
 
 
 def _is_of_another(longer: list[str], shorter: list[str]) -> bool:
     """Whether the longer text says of somebody else what the shorter one says of the person: "Anna is allergic to nuts"
     and "is allergic to nuts"."""
-    many = len(longer) - len(shorter)
-    return 0 < many <= _HEADS and longer[many:] == shorter and not _OF_THE_SAME.issuperset(longer[:many])
+    added = len(longer) - len(shorter)
+    if not 0 < added <= _SUBJECT_WORDS or longer[added:] != shorter:
+        return False
+    return not _OF_THE_SAME.issuperset(longer[:added])
 
 
 def close_terms(term: str, vocabulary: Iterable[str]) -> list[str]:
@@ -215,10 +218,7 @@ def close_terms(term: str, vocabulary: Iterable[str]) -> list[str]:
     """
     if not may_be_typo(term):
         return []
-    if len(term) < 8:
-        most = 1
-    else:
-        most = 2
+    most = 1 if len(term) < 8 else 2
     shortest, longest, letters = len(term) - most, len(term) + most, frozenset(term)
     # An error removes at most one letter and adds at most one. These two cheap tests rule out most words before their
     # distance is computed.
@@ -328,6 +328,7 @@ _DIGIT = regex("[0-9]")
 
 
 _NUMBER_MARK = regex("[., ]")
+"""What may stand between the digits of a number."""
 
 
 def _number(written: str, scale: str | None) -> list[str]:
@@ -356,7 +357,7 @@ def _are_thousands(groups: list[str]) -> bool:
 
 
 def _short(digits: str) -> str:
-    # 09 is nine in a date or an hour; longer, the zeros belong to a number that is a name.
+    """The digits without leading zeros, up to two: 09 is 9, as in a date or an hour, but 007 stays."""
     if len(digits) <= 2:
         return digits.lstrip("0") or "0"
     return digits

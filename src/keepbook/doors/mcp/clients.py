@@ -31,7 +31,7 @@ class Client:
     title: str
     file: str
     mac: str | None = None
-    """Where a Mac has it, if elsewhere."""
+    """The path on a Mac, if it is another one."""
     key: str = "mcpServers"
     fixed: Mapping[str, Any] = field(default_factory=dict)
     """What its entries say besides the command."""

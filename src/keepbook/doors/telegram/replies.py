@@ -51,11 +51,11 @@ NOTHING_WAITS = "Nothing waits for you."
 NO_TOPICS = "There is nothing that I never keep. To name a topic, write: Never remember anything about my health."
 NO_LONGER_BANNED = "That is not on your list any more."
 LONGEST_LABEL = 60
-"""What fits on a button."""
+"""How many characters fit on a button."""
 SHOWN_AT_ONCE = 5
-"""So many of the questions that wait are put at a time."""
+"""How many of the waiting questions one message asks."""
 ALLOW = "allow"
-"""What the data of a button begins with that takes a topic off the list of those never kept."""
+"""The beginning of the data of a button that takes a topic off the list of those never kept."""
 
 _WROTE = {
     "remember": "In your book",

@@ -1,4 +1,5 @@
-"""The requests of a book's agents, their runs and decisions, and the runs that a server carries out."""
+"""The client's side of agents: the requests behind `book.agents`, `.runs` and `.decisions`, and a runner that lets the
+server carry out the runs."""
 
 import asyncio
 import inspect
@@ -33,8 +34,9 @@ from keepbook.extensions.agents.book.second_looks import SecondLook
 
 RUN, AGENT = "/api/runs/{run_id}", "/api/agents/{ref}"
 WAIT = 300
-"""Seconds that the server is asked to wait for the end; a run that takes longer is asked for again."""
+"""Seconds that the server is asked to wait for the end of a run; the client polls for one that takes longer."""
 OVER = ("succeeded", "failed")
+"""The states of a run that is over."""
 
 
 def _list_runs(_: RemoteFace, agent: str | None = None, **filters: Any) -> Steps[list[Run]]:
@@ -53,7 +55,7 @@ def _bring_in(_: RemoteFace, agent: str, source: Any, dry_run: bool = False) -> 
 
 
 def _json_lines(source: Any) -> bytes:
-    """A file of this machine, lines, or forecasts, as they are sent."""
+    """The body to send for `source`: the path of a file on this machine, or an iterable of lines or of forecasts."""
     if isinstance(source, str | PathLike):
         try:
             return Path(source).expanduser().read_bytes()
@@ -120,14 +122,14 @@ DECISIONS = remote_face_of(
 
 
 def remote_chat_with(_: Any, book: RemoteFace, agent: str) -> Any:
-    """The one chat with an agent, for `talk`. It is begun if there is none."""
+    """The one chat with an agent, for `talk`; it is started if there is none."""
     way = chat_request(Asks("POST", "/api/agents/{agent}/chat", Thread))
     return ask_server(book, way, agent=agent)
 
 
 @at_once
 def remote_runner(_: Any, book: RemoteFace, *, models: object = None) -> "RemoteRunner":
-    """The runner that lets the server carry out runs of a book's agents."""
+    """A runner that lets the server carry out the runs of a book's agents."""
     refuse_models(models)
     return RemoteRunner(book)
 
@@ -163,7 +165,7 @@ class RemoteRunner:
         return run
 
     async def _ask(self, way: Asks, given: dict[str, Any]) -> Run:
-        """A connection that waits does so beside the event loop."""
+        """Send one request. A synchronous connection is called in a thread, so that the event loop goes on."""
         carry = self.book._connection.run
         if inspect.iscoroutinefunction(carry):
             found: Run = await carry(way.steps(given))

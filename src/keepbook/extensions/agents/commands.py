@@ -1,7 +1,7 @@
-"""Commands for agents: `agent …`, and what they did: `run …`.
+"""The commands `keepbook agent …` (the agents) and `keepbook run …` (what they did).
 
-A run is carried out here and now, and what it concludes is shown when it ends; a schedule is kept by `keepbook serve`
-or `keepbook jobs`. A run that failed ends the command with 1.
+`agent run` carries a run out in this process and shows its result when it ends; if the run failed, the command exits
+with 1. Scheduled runs are begun by `keepbook serve` and `keepbook jobs`.
 """
 
 import asyncio
@@ -28,6 +28,7 @@ NEXT = {
     "agent": "; `keepbook agent list` shows what there is",
     "run": "; `keepbook run list` shows what there is",
 }
+"""What an error about a field is followed by on the command line: the command that shows the right values."""
 
 AgentArgument = Annotated[str, typer.Argument(metavar="AGENT", help="Its name, or its id.", show_default=False)]
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="Its id, as `run list` shows it.", show_default=False)]
@@ -205,9 +206,11 @@ def run(call: Invocation, agent: AgentArgument, prompt: Prompt = None) -> None:
     if prompt is not None:
         text = call.text(prompt, "prompt")
     asked = call.book.agents.get(agent)
-    if asked.memory_enabled and (until := asked.memory.busy_until) is not None:
-        left = f"{until.astimezone(zone_named(call.zone)):%H:%M:%S}"
-        call.note(f"{asked.name} is at work; this run waits, until {left} at the latest should the one before be gone.")
+    busy_until = asked.memory.busy_until
+    if asked.memory_enabled and busy_until is not None:
+        until = f"{busy_until.astimezone(zone_named(call.zone)):%H:%M:%S}"
+        waits = f"this run waits, until {until} at the latest should the one before be gone"
+        call.note(f"{asked.name} is at work; {waits}.")
     _run_and_answer(call, lambda runner: runner.run(agent, text))
 
 
@@ -343,8 +346,7 @@ def show_run(call: Invocation, run: RunArgument) -> None:
         "re_examinable": book.runs.may_re_examine(run),
     }
     if call.as_json:
-        # The book is open by now, and with it this.
-        from keepbook.book.ground.to_json import to_json
+        from keepbook.book.ground.to_json import to_json  # loaded late, so that other commands start faster
 
         call.json({**to_json(found), **to_json(more)})
         return
@@ -392,6 +394,7 @@ def list_due(
 
 
 def _run_and_answer(call: Invocation, do: "Callable[[Runner], Awaitable[Run]]") -> None:
+    """Carry a run out to its end and print it; exit with 1 if it failed."""
     runner = call.keepbook.runner(call.book)
 
     async def whole() -> "Run":
@@ -409,7 +412,7 @@ def _names(call: Invocation) -> dict[str, str]:
 
 
 def _given_settings(**told: Any) -> dict[str, Any]:
-    """What was given, as an agent takes it."""
+    """The settings that the options give, as `agents.create` and `agents.update` take them."""
     given = {name: value for name, value in told.items() if value is not None}
     if str(given.get("instructions", "")).startswith("@"):
         path = Path(given["instructions"][1:]).expanduser()

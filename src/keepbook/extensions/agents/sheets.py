@@ -1,4 +1,4 @@
-"""The sheets of agents: the agents themselves, runs, cards, decisions and how they turned out."""
+"""What the command line prints of agents: the agents themselves, runs, cards, decisions and how they turned out."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -34,21 +34,19 @@ if TYPE_CHECKING:
     from keepbook.extensions.agents.book.scoring.forms import FormScores
     from keepbook.extensions.agents.book.scoring.slices import Slice
 
-_FIRST = 100
+_SHORT = 100  # characters of a long text that are shown in a table
 SHOWN_REFUSED = 20
-"""So many refused lines are shown; --json has more."""
+"""How many refused lines are shown; --json has the others."""
 
 
 # Agents
 
 
 def agent_made_sheet(paper: Paper, agent: "Agent") -> None:
-    elsewhere = agent.adapter == "external"
-    if elsewhere:
-        hint = paper.hint("agent record", agent.id, "FILE")
+    if agent.adapter == "external":
+        words, hint = ". Record what it decides: ", paper.hint("agent record", agent.id, "FILE")
     else:
-        hint = paper.hint("agent run", agent.id)
-    words = ". Record what it decides: " if elsewhere else ". Run it: "
+        words, hint = ". Run it: ", paper.hint("agent run", agent.id)
     paper.put("Made ", ink(agent.name, HEAD), " ", ink(agent.id, ID), words, hint)
 
 
@@ -70,20 +68,18 @@ def agents_sheet(paper: Paper, agents: Sequence["Agent"]) -> None:
         told: list[RenderableType] = [ink(agent.name)]
         if agent.instructions:
             told.append(ink(_short(agent.instructions), META))
-        table.add_row(ink(agent.id, ID), Group(*told), _pill(agent), ink(agent.schedule or "by hand", META))
+        table.add_row(ink(agent.id, ID), Group(*told), _memory(agent), ink(agent.schedule or "by hand", META))
     paper.sheet(table)
 
 
-def _pill(agent: "Agent") -> Text:
+def _memory(agent: "Agent") -> Text:
     memory = agent.memory
     if not memory.enabled:
         return ink("off", META)
     carried = f"{pluralise(memory.runs, 'run')} carried" if memory.status == "carrying" else "fresh"
     if memory.suggest_reset:
-        text = f"{carried}, reset?"
-    else:
-        text = carried
-    return ink(text, AMBER if memory.suggest_reset else META)
+        return ink(f"{carried}, reset?", AMBER)
+    return ink(carried, META)
 
 
 def agent_sheet(paper: Paper, agent: "Agent", runs: Sequence["Run"]) -> None:
@@ -159,15 +155,13 @@ def _result(run: "Run") -> Text:
     if run.card is None:
         return ink("replied", META) if run.kind == "chat" else ink("done", META)
     slots = run.card.slots
-    known = [
-        slots.get(name) for name in ("action", "symbol", "reason", "conviction_score", "suggested_action", "notes")
-    ]
-    shown = [str(value) for value in known if value is not None]
-    return ink(_short(" ".join(shown) or str(slots.get("title") or slots.get("claim") or run.card.type)))
+    names = ("action", "symbol", "reason", "conviction_score", "suggested_action", "notes")
+    line = " ".join(str(slots[name]) for name in names if slots.get(name) is not None)
+    return ink(_short(line or str(slots.get("title") or slots.get("claim") or run.card.type)))
 
 
 def run_result_sheet(paper: Paper, run: "Run") -> None:
-    """What a run that just ended came to."""
+    """The result of a run that has just ended."""
     if run.status == "failed":
         kept = ". It is kept: " if run.error_code in ("no_model", "over_allowance") else ". What was said is kept: "
         paper.put(ink("The run failed: ", AMBER), ink(run.error or ""), kept, _see(paper, run))
@@ -250,13 +244,13 @@ def past_cards_sheet(paper: Paper, found: Sequence["PastCard"]) -> None:
     if not found:
         paper.put("It has not decided anything yet.")
     for one in found:
-        result = "" if one.result_r is None else f", {one.result_r:+z.2f} R"
-        state = f"{one.outcome or one.state}{result}" if one.outcome or one.state else ""
-        paper.put(
-            ink(one.run_id, ID),
-            "  ",
-            join_with_dots([ink(one.line), *([one.symbol] if one.symbol else []), *([state] if state else [])]),
-        )
+        words: list[Text | str] = [ink(one.line)]
+        if one.symbol:
+            words.append(one.symbol)
+        state = one.outcome or one.state
+        if state:
+            words.append(state if one.result_r is None else f"{state}, {one.result_r:+z.2f} R")
+        paper.put(ink(one.run_id, ID), "  ", join_with_dots(words))
 
 
 def decision_sheet(paper: Paper, decision: "Decision") -> None:
@@ -285,18 +279,19 @@ def _outcome(decision: "Decision") -> Iterator[Text | str]:
 
 
 def recorded_sheet(paper: Paper, made: "RecordedDecision") -> None:
-    word = "Recorded already" if made.replayed else "Recorded"
-    late = [_APART[made.decision.series]] if made.decision and made.decision.series in _APART else []
-    paper.put(
-        f"{word}. ", join_with_dots([ink(made.run_id, ID), *(_outcome(made.decision) if made.decision else ()), *late])
-    )
+    words: list[Text | str] = [ink(made.run_id, ID)]
+    if made.decision is not None:
+        words += _outcome(made.decision)
+        if made.decision.series in _APART:
+            words.append(_APART[made.decision.series])
+    paper.put("Recorded already. " if made.replayed else "Recorded. ", join_with_dots(words))
 
 
 def brought_in_sheet(paper: Paper, told: "BroughtIn") -> None:
     said = [f"{pluralise(told.added, 'forecast')} {'would come' if told.dry_run else 'came'} in"]
-    said += [f"{told.answered} answered"] if told.answered else []
-    said += [f"{told.unchanged} there already"] if told.unchanged else []
-    said += [f"{told.wrong} refused"] if told.wrong else []
+    for count, words in ((told.answered, "answered"), (told.unchanged, "there already"), (told.wrong, "refused")):
+        if count:
+            said.append(f"{count} {words}")
     paper.put(join_with_dots(said))
     for one in told.refused[:SHOWN_REFUSED]:
         paper.put(ink(f"line {one.line}: ", META), ink(one.reason))
@@ -361,20 +356,25 @@ _NAMES = {
 
 
 def _form_scores(one: "FormScores") -> str:
-    there = [(words, getattr(one, name)) for name, words in _NAMES.items() if getattr(one, name) is not None]
-    return ", ".join(f"{words} {value:.4g}" for words, value in there)
+    scores = [(words, getattr(one, name)) for name, words in _NAMES.items()]
+    return ", ".join(f"{words} {score:.4g}" for words, score in scores if score is not None)
 
 
 def _slices(paper: Paper, found: "Sequence[Slice]") -> None:
     for by in dict.fromkeys(one.by for one in found):
         table = columns(by.replace("_", " "), "count", "stated", "came true", "95 % interval", "scores", text=0)
-        for one in found:
-            if one.by == by:
-                share = "too few" if one.share is None else f"{one.share:.0%}"
-                span = "" if one.interval is None else "–".join(str(round(100 * edge)) for edge in one.interval)
-                scores = "; ".join(map(_form_scores, one.scores))
-                table.add_row(ink(one.name), str(one.count), f"{one.stated:.0f} %", share, span, scores)
+        for one in (each for each in found if each.by == by):
+            share, span, scores = _share(one.share), _percents(one.interval), "; ".join(map(_form_scores, one.scores))
+            table.add_row(ink(one.name), str(one.count), f"{one.stated:.0f} %", share, span, scores)
         paper.sheet(table)
+
+
+def _share(share: float | None) -> str:
+    return "too few" if share is None else f"{share:.0%}"
+
+
+def _percents(interval: tuple[float, float] | None) -> str:
+    return "" if interval is None else "–".join(str(round(100 * edge)) for edge in interval)
 
 
 def calibration_sheet(paper: Paper, found: "Calibration") -> None:
@@ -387,15 +387,13 @@ def calibration_sheet(paper: Paper, found: "Calibration") -> None:
         return
     table = columns("stated", "count", "came right", "95 % interval", text=0)
     for band in found.bands:
-        told = ("too few", "")
-        if band.share is not None and band.interval is not None:
-            told = f"{band.share:.0%}", "–".join(str(round(100 * edge)) for edge in band.interval)
-        table.add_row(f"{band.low}–{band.high - 1}", str(band.count), *told)
+        cells = [f"{band.low}–{band.high - 1}", str(band.count), _share(band.share), _percents(band.interval)]
+        table.add_row(*cells)
     paper.sheet(table)
     if found.brier is not None and found.base_brier is not None:
         paper.put(f"Brier score {found.brier:.3f}, base rate {found.base_brier:.3f}: {found.skill_words}.")
-    of = "card type" if found.scores else "symbol"
-    for title, groups in (("agent", found.by_agent), (of, found.by_symbol), ("regime", found.by_regime)):
+    second = "card type" if found.scores else "symbol"  # only forecasts have scores, and they have no symbol
+    for title, groups in (("agent", found.by_agent), (second, found.by_symbol), ("regime", found.by_regime)):
         _groups(paper, title, groups)
     for one in found.scores:
         paper.put(f"{_FORMS[one.form]}, {one.count}: {_form_scores(one)}.")
@@ -409,28 +407,29 @@ def calibration_sheet(paper: Paper, found: "Calibration") -> None:
 def _groups(paper: Paper, title: str, groups: Sequence["Counted"]) -> None:
     if not groups:
         return
-    in_r = ["R each"] if any(one.expectancy is not None for one in groups) else []
-    table = columns(title, "count", "came right", "95 % interval", *in_r, text=0)
+    titles = [title, "count", "came right", "95 % interval"]
+    has_r = any(one.expectancy is not None for one in groups)
+    if has_r:
+        titles.append("R each")
+    table = columns(*titles, text=0)
     for one in groups:
-        right = "too few" if one.hit_rate is None else f"{one.hit_rate:.0%}"
-        span = "" if one.interval is None else "–".join(str(round(100 * edge)) for edge in one.interval)
-        if in_r:
-            each = ["" if one.expectancy is None else f"{one.expectancy:+z.2f}"]
-        else:
-            each = []
-        table.add_row(ink(one.name), str(one.count), right, span, *each)
+        cells: list[RenderableType] = [ink(one.name), str(one.count), _share(one.hit_rate), _percents(one.interval)]
+        if has_r:
+            cells.append("" if one.expectancy is None else f"{one.expectancy:+z.2f}")
+        table.add_row(*cells)
     paper.sheet(table)
 
 
 # Cards
 
 
+_LOOKED_AT_AGAIN = {"true": "yes", "false": "no", "opt_in": "if its agent says so"}
+
+
 def cards(paper: Paper, known: "CardTypes") -> None:
     table = columns("card type", "line", "looked at again", text=1)
     for one in known.types.values():
-        again = {"true": "yes", "false": "no", "opt_in": "if its agent says so"}.get(
-            one.re_examinable, "until resolved"
-        )
+        again = _LOOKED_AT_AGAIN.get(one.re_examinable, "until resolved")
         table.add_row(ink(one.name, ID), ink(one.line), ink(again, META))
     paper.sheet(table)
     for broken in known.broken:
@@ -445,6 +444,6 @@ def _figure(value: Any) -> str:
 
 def _short(text: str) -> str:
     line = " ".join(text.split())
-    if len(line) <= _FIRST:
+    if len(line) <= _SHORT:
         return line
-    return line[: _FIRST - 1] + "…"
+    return line[: _SHORT - 1] + "…"

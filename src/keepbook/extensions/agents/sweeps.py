@@ -18,6 +18,7 @@ from keepbook.jobs import SweepResult
 from keepbook.storage.database import Database, Tx
 
 FOLD_AGAIN = "fold_again"
+"""The name that a sweep reports for the work of `after_sweep`."""
 
 
 def _give_up(book: Book, item: Due) -> bool:
@@ -36,8 +37,10 @@ def _answer(book: Book, item: Due) -> bool:
 
 
 DUE = {RUN_LOST: _give_up, RESOLVE: _follow, ANSWER: _answer}
+"""How each kind of due work is done, by name."""
 
 ERRANDS = (RUN_AGAIN, RUN)
+"""The kinds of due work that take long: `queue` begins one, `perform` carries it out."""
 
 WORDS = {
     RUN: ("ran", "agent", "agents"),
@@ -99,8 +102,8 @@ def _is_still_wanted(tx: Tx, failed: Run) -> bool:
         agent = agents.get_agent(tx, failed.agent_id)
     except NotFound:
         return False
-    unscheduled = agent.schedule is None and agent.updated_at > failed.created_at
-    if failed.kind == "scheduled" and (unscheduled or not agent.armed):
+    lost_its_schedule = agent.schedule is None and agent.updated_at > failed.created_at
+    if failed.kind == "scheduled" and (lost_its_schedule or not agent.armed):
         return False
     since = runs.list_runs(tx, agent_id=agent.id, kind=failed.kind, status="succeeded", limit=20)
     return not any(

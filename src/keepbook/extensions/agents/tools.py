@@ -1,7 +1,7 @@
-"""What an agent can ask about itself and the market: its last decisions, its calibration, the bars.
+"""The tools of agents: their last decisions, their calibration, the bars, and recording a decision.
 
-An agent's own tools know which agent it is; over MCP it is bound by `--agent` or by the token, and where it is not, the
-call names it. A specialist is blind: of all tools it has those alone that tell nothing of decisions, positions or
+In a run the tools know which agent calls them. Over MCP the agent is bound by `--agent` or by the token; where it is
+not, each call names it. A specialist is blind: it has only the tools that tell nothing of decisions, positions or
 memories.
 """
 
@@ -26,8 +26,9 @@ from keepbook.tools.definition import READS, Annotations, Tool, ToolAnswer, defi
 
 MY_DECISIONS = "get_my_decisions"
 CHAT_TOOLS = ("recall_chats", "timeline", "record_turns")
-"""What a run is not given of the memory's tools: without a session it knows nothing of chats."""
+"""The memory's tools that a run is not given, because it takes part in no chat."""
 MOST_BARS = 300
+"""How many bars one call answers at most."""
 
 LimitParameter = Annotated[int, Field(ge=1, le=50), "How many, newest first."]
 AgentParameter = Annotated[str | None, "The agent, by its id or name."]
@@ -54,11 +55,14 @@ def get_my_decisions(book: Book, agent: str | None, /, limit: LimitParameter = 5
 def get_calibration(book: Book, agent: str | None, /) -> ToolAnswer:
     """Whether stated conviction has meant anything: of the decisions that were resolved, how many came right at each
     level of conviction, hit rate, expectancy in R, and the Brier score. Use it before you state a conviction."""
-    found, foretold = book.decisions.calibration(agent), book.decisions.calibration(agent, forecasts=True)
-    if not foretold.resolved:
-        return ToolAnswer("\n".join(_calibration_lines(found)), to_json(found))
-    lines = [*(_calibration_lines(found) if found.resolved else ()), *_calibration_lines(foretold)]
-    return ToolAnswer("\n".join(lines), {**to_json(found), "forecasts": to_json(foretold)})
+    trades, forecasts = book.decisions.calibration(agent), book.decisions.calibration(agent, forecasts=True)
+    if not forecasts.resolved:
+        return ToolAnswer("\n".join(_calibration_lines(trades)), to_json(trades))
+    lines: list[str] = []
+    if trades.resolved:
+        lines += _calibration_lines(trades)
+    lines += _calibration_lines(forecasts)
+    return ToolAnswer("\n".join(lines), {**to_json(trades), "forecasts": to_json(forecasts)})
 
 
 def get_bars(
@@ -113,7 +117,7 @@ def record_decision(
     return ToolAnswer(f"{said}, run {made.run_id}.{apart}", to_json(made))
 
 
-# The same for whoever names the agent with each call
+# The same tools for a caller that names the agent with each call
 
 
 def _any_decisions(
@@ -149,9 +153,11 @@ def _any_record(
 
 @dataclass(frozen=True, slots=True)
 class AgentTool:
-    """A tool of agents and who is given it: an agent in its run, one that runs elsewhere, a blind specialist.
+    """A tool, and who is given it: an agent in its run (`in_runs`), one that runs elsewhere (`elsewhere`), a blind
+    specialist (`blind`).
 
-    `function` knows the agent it belongs to; `naming` is the same for a caller who names the agent.
+    `function` is called with the agent it is bound to; `naming` is the same tool with the agent as an argument, or None
+    if the tool is not about an agent.
     """
 
     function: Callable[..., ToolAnswer]
@@ -182,26 +188,24 @@ def toolbox(
     records: bool = False,
     others: Sequence[str] = (),
 ) -> ToolSet:
-    """All that an agent is given in a run or, with `chat`, in a chat with it; with `records` also what one needs that
-    runs elsewhere."""
+    """The tools that an agent is given in a run or, with `chat`, in a chat with it. `records` adds the tool with which
+    one that runs elsewhere records its decisions. `others`: see `build_tools`."""
     if blind:
         return ToolSet([_of_agent(one, book, agent.id) for one in TOOLS if one.blind])
     own = [_of_agent(one, book, agent.id) for one in TOOLS if one.in_runs or records]
     if not agent.use_block or not book.choices.memory:
         return ToolSet(own)
-    # In a run nobody is there to say anything: what it writes is its own reading.
     if chat:
-        told = book
-    else:
-        told = book.acting(source="inferred")
-    whole = build_tools(None, told, thread_id=thread_id, turn_ids=turn_ids, extra=own, others=others)
-    if chat:
-        return whole
-    return whole.without(CHAT_TOOLS)
+        return build_tools(None, book, thread_id=thread_id, turn_ids=turn_ids, extra=own, others=others)
+    # In a run no person says anything, so that what the agent writes is inferred.
+    inferring = book.acting(source="inferred")
+    tools = build_tools(None, inferring, thread_id=thread_id, turn_ids=turn_ids, extra=own, others=others)
+    return tools.without(CHAT_TOOLS)
 
 
 def agent_tools(book: Book, agent: str | None = None) -> list[Tool]:
-    """For agents outside: bound to one of the book's agents, or naming it with each call; none where there are none."""
+    """The tools for agents outside: bound to `agent`, or else with the agent as an argument; none if the book has no
+    agents."""
     offered = [one for one in TOOLS if one.elsewhere]
     if agent is not None:
         return [_of_agent(one, book, agent) for one in offered]

@@ -19,7 +19,7 @@ LOADS = (FORECASTS,)
 
 
 def check_import(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-    """Refuse a session that is none: it becomes a program's argument."""
+    """Refuse a session id in a wrong form, because it becomes an argument of a program."""
     for row in found.get("agent", ()):
         session = row.get("session")
         if session is not None and not SESSION.fullmatch(session):

@@ -1,7 +1,7 @@
-"""Commands for trading: files come in with `trading import …`, and what they say goes out as figures, events, lessons.
+"""The commands `keepbook trading …`: `trading import …` loads files, the others show figures, events and lessons.
 
-Bars and events are for everybody in this installation, all else is one owner's. A file with wrong rows is loaded
-without them: each is named, and the command ends with 1. A skill or a deployment is named by its id or its name.
+Bars and events belong to the whole installation, everything else to one owner. A file with wrong rows is loaded without
+them: each is reported, and the command exits with 1. A skill or a deployment is given by its id or its name.
 """
 
 import shutil
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 PANEL = "Trading"
 NEXT = {"lesson": "; `keepbook trading lessons --all` shows what there is"}
+"""What an error about a field is followed by on the command line: the command that shows the right values."""
 DETAILS = ("summary", "trades", "lessons", "full")
 
 File = Annotated[str, typer.Argument(help="CSV, JSON Lines or Parquet; - is stdin.", show_default=False)]
@@ -139,7 +140,7 @@ def import_trades(
     dry_run: DryRun = False,
 ) -> None:
     """Load a broker's file, or closed trades of your own; what each earned is computed net of its fees."""
-    # With the engine, which --help does not need.
+    # Imported late: they load SQLAlchemy, which `--help` does not need.
     from keepbook.extensions.trading.book.imports.file import has_own_columns, is_database
     from keepbook.extensions.trading.book.imports.mapping import parse_pairs, sizes
 
@@ -147,7 +148,8 @@ def import_trades(
         if is_database(path):
             _load_own(call, "trade", str(path), kind="freqtrade", deployment=deployment, dry_run=dry_run)
             return
-        if not (format or columns) and (path.suffix == ".parquet" or has_own_columns(path)):
+        is_described = bool(format or columns)
+        if not is_described and (path.suffix == ".parquet" or has_own_columns(path)):
             _load_own(call, "trade", str(path), deployment=deployment, corrections=corrections, dry_run=dry_run)
             return
         with show_progress("Loading"):
@@ -175,17 +177,21 @@ def import_freqtrade(
     _load_own(call, "trade", file, kind="freqtrade", deployment=deployment, dry_run=dry_run)
 
 
-def _load_own(call: Invocation, what: str, file: str, kind: str | None = None, **told: Any) -> None:
-    given = {name: value for name, value in told.items() if value is not None}
+def _load_own(call: Invocation, what: str, file: str, kind: str | None = None, **options: Any) -> None:
+    """Load a file of the owner's. `what` is the word for one of its rows, `kind` the kind of file, if it is another."""
+    given = {name: value for name, value in options.items() if value is not None}
     trading = call.book.trading
-    _load_and_answer(
-        call, what, file, lambda source, heard: trading.load(kind or f"{what}s", source, progress=heard, **given)
-    )
+
+    def load(source: "Source", told: "Progress") -> "LoadedFile":
+        return trading.load(kind or f"{what}s", source, progress=told, **given)
+
+    _load_and_answer(call, what, file, load)
 
 
 def _load_and_answer(call: Invocation, what: str, file: str, load: "Callable[[Source, Progress], LoadedFile]") -> None:
-    with show_progress("Loading") as told, _as_file(file) as path:
-        answer = load(path, told.lines)
+    """Load a file with a progress line, print what came of it, and exit with 1 if rows of it are wrong."""
+    with show_progress("Loading") as progress, _as_file(file) as path:
+        answer = load(path, progress.lines)
     call.answer(answer, sheets.load_sheet, what)
     if answer.wrong:
         raise typer.Exit(1)
@@ -193,14 +199,15 @@ def _load_and_answer(call: Invocation, what: str, file: str, load: "Callable[[So
 
 @contextmanager
 def _as_file(name: str) -> Iterator[Path]:
-    """What comes on stdin is laid down first: it may be Parquet, or hold a byte that costs only its own row."""
+    """The path of the file to load. Stdin (`-`) is copied to a temporary file first, as bytes: it may be Parquet, and a
+    text with a wrong byte shall lose only the row with that byte."""
     if name != "-":
         yield Path(name).expanduser()
         return
-    with tempfile.NamedTemporaryFile(prefix="keepbook-") as laid:
-        shutil.copyfileobj(sys.stdin.buffer, laid)
-        laid.flush()
-        yield Path(laid.name)
+    with tempfile.NamedTemporaryFile(prefix="keepbook-") as copy:
+        shutil.copyfileobj(sys.stdin.buffer, copy)
+        copy.flush()
+        yield Path(copy.name)
 
 
 # What there is
@@ -271,19 +278,19 @@ def performance(
     known_at: KnownAt = None,
 ) -> None:
     """Tell how a skill did, or one deployment of it."""
-    # With the engine, which --help does not need.
+    # Imported late: they load SQLAlchemy, which `--help` does not need.
     from keepbook.book.ground.to_json import to_json
     from keepbook.extensions.trading.tools import trading_answer
 
     if detail not in DETAILS:
         raise Invalid(f"detail is one of {', '.join(DETAILS)}, not {detail!r}", field="detail")
-    which, whose = _resolve_target(call, skill, deployment)
+    filters, target = _resolve_target(call, skill, deployment)
     at = call.moment(known_at, "known_at")
-    found = trading_answer(call.book, **which, detail=detail, known_at=at, currency=currency)
+    found = trading_answer(call.book, **filters, detail=detail, known_at=at, currency=currency)
     if call.as_json:
-        call.json({**to_json(whose), **found.data})
+        call.json({**to_json(target), **found.data})
         return
-    sheets.report_sheet(call.paper, whose, found)
+    sheets.report_sheet(call.paper, target, found)
 
 
 def trades(
@@ -337,9 +344,9 @@ def reflect(
     known_at: KnownAt = None,
 ) -> None:
     """Turn closed trades into lessons, as far as the sample supports them."""
-    which, _ = _resolve_target(call, skill, deployment)
+    filters, _ = _resolve_target(call, skill, deployment)
     with show_progress("Reflecting"):
-        answer = call.book.trading.reflect(**which, window=window, known_at=call.moment(known_at, "known_at"))
+        answer = call.book.trading.reflect(**filters, window=window, known_at=call.moment(known_at, "known_at"))
     call.answer(answer, sheets.reflection_sheet)
 
 
@@ -351,14 +358,9 @@ def lessons(
     known_at: KnownAt = None,
 ) -> None:
     """List what your trades taught."""
-    if every:
-        state = "all"
-    else:
-        state = "active"
-    found = call.book.trading.lessons(
-        skill=skill, deployment=deployment, state=state,
-        known_at=call.moment(known_at, "known_at"),
-    )  # fmt: skip
+    state = "all" if every else "active"
+    at = call.moment(known_at, "known_at")
+    found = call.book.trading.lessons(skill=skill, deployment=deployment, state=state, known_at=at)
     call.answer(found, sheets.lessons_sheet)
 
 
@@ -383,7 +385,7 @@ def restore(call: Invocation, lesson: LessonArgument) -> None:
 
 
 def _resolve_target(call: Invocation, skill: str | None, deployment: str | None) -> tuple[dict[str, Any], Any]:
-    """What is meant, as arguments and as a value: the deployment where one is named, else the skill."""
+    """The deployment, if one is named, or else the skill: as arguments (`skill=…` or `deployment=…`), and itself."""
     trading = call.book.trading
     if deployment is None:
         if skill is None:

@@ -1,4 +1,4 @@
-"""The sheets of trading: what was loaded, skills and deployments, figures, trades, coming events, lessons."""
+"""What the command line prints of trading: loads, skills and deployments, figures, trades, coming events, lessons."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -36,24 +36,20 @@ if TYPE_CHECKING:
     from keepbook.extensions.trading.tools import Report
 
 _WRONG_ROWS = 20
-_FIRST = 100
+"""How many rows with a remark are shown."""
+_SHORT = 100  # characters of a long text that are shown in a table
 _KEY = 14
-"""So much of a trade's key is shown: enough to name it by."""
+"""Characters of a trade's key that are shown; enough for a command to find the trade by."""
 _PERIODS = {"this_week": "this week", "last_7_days": "last 7 days", "last_30_days": "last 30 days"}
 
 
 def load_sheet(paper: Paper, answer: "LoadedFile", what: str) -> None:
-    unchanged = ""
-    if answer.unchanged:
-        unchanged = f", {answer.unchanged:,} were there already"
-    changed = ""
+    words = f"{'Would load' if answer.dry_run else 'Loaded'} {pluralise(answer.added, what)}"
     if answer.changed:
-        changed = f", {answer.changed:,} changed"
-    if answer.dry_run:
-        done = "Would load"
-    else:
-        done = "Loaded"
-    paper.put(f"{done} {pluralise(answer.added, what)}{changed}{unchanged}.")
+        words += f", {answer.changed:,} changed"
+    if answer.unchanged:
+        words += f", {answer.unchanged:,} were there already"
+    paper.put(f"{words}.")
     if answer.load is not None:
         paper.put("To take it back: ", paper.hint("trading undo", answer.load))
     for one in answer.corrections[:_WRONG_ROWS]:
@@ -62,12 +58,10 @@ def load_sheet(paper: Paper, answer: "LoadedFile", what: str) -> None:
 
 
 def trade_import_sheet(paper: Paper, answer: "ImportedTrades") -> None:
-    """What a broker's file brought, or would: every row is in one of the four counts."""
-    if answer.dry_run:
-        would = "Would bring"
-    else:
-        would = "Brought"
-    paper.put(f"{answer.title}: {pluralise(answer.rows, 'row')}. {would} {pluralise(answer.trades, 'trade')}.")
+    """What a broker's file brought, or in a dry run would bring. Each row is paired, added, there already or refused,
+    and counted as one of these."""
+    brought = "Would bring" if answer.dry_run else "Brought"
+    paper.put(f"{answer.title}: {pluralise(answer.rows, 'row')}. {brought} {pluralise(answer.trades, 'trade')}.")
     if answer.deployments:
         earned = [f"{amount:,.2f} {currency}".rstrip() for currency, amount in answer.profits.items()]
         paper.put(join_with_dots([f"into {', '.join(answer.deployments)}", *earned]))
@@ -98,28 +92,24 @@ def loads_sheet(paper: Paper, found: Sequence["Load"]) -> None:
         return
     table = columns("load", "from", "trades", "came in", text=1)
     for one in found:
+        title = [ink(one.title)]
         if one.undone_at is not None:
-            gone = [ink("  taken back", GONE)]
-        else:
-            gone = []
+            title.append(ink("  taken back", GONE))
         when = paper.clock(datetime.fromisoformat(one.at))
-        table.add_row(ink(str(one.nth), ID), Group(ink(one.title), *gone), f"{one.trades:,}", when)
+        table.add_row(ink(str(one.nth), ID), Group(*title), f"{one.trades:,}", when)
     paper.sheet(table)
 
 
 def trades_taken_back_sheet(paper: Paper, load: "Load") -> None:
-    again = ""
-    if load.trades or load.fills:
-        again = " The same file can be loaded anew."
+    what = load.title
     if load.trades:
         what = f"{pluralise(load.trades, 'trade')} of {load.title}"
-    else:
-        what = load.title
+    again = " The same file can be loaded anew." if load.trades or load.fills else ""
     paper.put(f"Taken back: {what}.{again}")
 
 
 def one_load_sheet(paper: Paper, load: "Load") -> None:
-    """Something that is a load of its own: a split, a trade that was taken back."""
+    """A load that came without a file: a split, or a trade that was taken back."""
     paper.put(f"{load.title}.")
     paper.put("To take it back: ", paper.hint("trading undo", load.nth))
 
@@ -154,22 +144,20 @@ def deployments_sheet(paper: Paper, found: Sequence["Deployment"], figures: Mapp
         return
     table = columns("id", "deployment", "capital", "trades", "net", "open", text=1)
     for one in found:
-        seen = figures[one.id]
-        ended = ""
+        performance = figures[one.id]
+        about = one.skill
+        if one.account:
+            about += f" on {one.account}"
         if one.ended_at:
-            ended = f", ended {paper.day(one.ended_at)}"
-        name = Group(ink(one.name), ink(f"{one.skill}{f' on {one.account}' if one.account else ''}{ended}", META))
-        if one.capital is None:
-            capital = ""
-        else:
-            capital = f"{one.capital:,.2f} {one.currency}"
+            about += f", ended {paper.day(one.ended_at)}"
+        capital = "" if one.capital is None else f"{one.capital:,.2f} {one.currency}"
         table.add_row(
             ink(one.id, ID),
-            name,
+            Group(ink(one.name), ink(about, META)),
             ink(capital, META),
-            f"{seen.trades:,}",
-            f"{_money(seen.pnl)} {one.currency}",
-            f"{seen.open_positions:,}",
+            f"{performance.trades:,}",
+            f"{_money(performance.pnl)} {one.currency}",
+            f"{performance.open_positions:,}",
         )
     paper.sheet(table)
 
@@ -211,19 +199,12 @@ def _figures(paper: Paper, found: "Performance") -> None:
 
 
 def _figure_rows(found: "Performance") -> Iterator[tuple[str, str]]:
-    unit = ""
-    if found.currency:
-        unit = f" {found.currency}"
-    if found.return_pct is None:
-        share = ""
-    else:
-        share = f" ({_share(found.return_pct)})"
+    unit = f" {found.currency}" if found.currency else ""
+    share = "" if found.return_pct is None else f" ({_share(found.return_pct)})"
     yield "net", f"{_money(found.pnl)}{unit}{share}, fees {found.fees or 0.0:,.2f}"
-    yield "trades", f"{found.trades:,}, {found.wins:,} won" + (f" ({found.win_rate:.1%})" if found.trades else "")
-    if found.max_drawdown_pct is None:
-        down = ""
-    else:
-        down = f" ({found.max_drawdown_pct:.2%})"
+    win_rate = f" ({found.win_rate:.1%})" if found.trades else ""
+    yield "trades", f"{found.trades:,}, {found.wins:,} won{win_rate}"
+    down = "" if found.max_drawdown_pct is None else f" ({found.max_drawdown_pct:.2%})"
     yield "max drawdown", f"{found.max_drawdown or 0.0:,.2f}{down}"
     for name, value in (("Sharpe", found.sharpe), ("Sortino", found.sortino), ("Calmar", found.calmar)):
         yield name, f"– {found.why[name.lower()]}" if value is None else f"{value:.2f}".replace("-", "−")
@@ -231,12 +212,11 @@ def _figure_rows(found: "Performance") -> Iterator[tuple[str, str]]:
     if found.expectancy is not None and found.best is not None and found.worst is not None:
         yield "a trade", f"{_money(found.expectancy)}, best {_money(found.best)}, worst {_money(found.worst)}"
     for name, part in found.periods.items():
-        if part.return_pct is None:
-            share = ""
-        else:
-            share = f" ({_share(part.return_pct)})"
-        won = f"{pluralise(part.trades, 'trade')}, {part.wins:,} won, {_money(part.pnl)}{share}"
-        yield _PERIODS.get(name, name), won if part.trades else "no trade closed"
+        words = "no trade closed"
+        if part.trades:
+            share = "" if part.return_pct is None else f" ({_share(part.return_pct)})"
+            words = f"{pluralise(part.trades, 'trade')}, {part.wins:,} won, {_money(part.pnl)}{share}"
+        yield _PERIODS.get(name, name), words
 
 
 def _positions(paper: Paper, found: Sequence["Position"]) -> None:
@@ -253,15 +233,18 @@ def trades_sheet(paper: Paper, page: "Page[Trade]") -> None:
         return
     table = columns("closed", "trade", "quantity", "entry", "exit", "net", "key", text=1)
     for one in page:
-        notes = [one.entry_regime_tag, one.entry_reason, one.exit_reason and f"out: {one.exit_reason}"]
+        notes = [note for note in (one.entry_regime_tag, one.entry_reason) if note]
+        if one.exit_reason:
+            notes.append(f"out: {one.exit_reason}")
         told: list[RenderableType] = [ink(f"{one.symbol} {one.side}")]
-        if any(notes):
-            told.append(ink(_short(" · ".join(note for note in notes if note)), META))
-        prices = (f"{one.quantity:.10g}", f"{one.entry_price:.10g}", f"{one.exit_price:.10g}")
+        if notes:
+            told.append(ink(_short(" · ".join(notes)), META))
         table.add_row(
             ink(paper.clock(_moment(one.exit_time)), META),
             Group(*told),
-            *prices,
+            f"{one.quantity:.10g}",
+            f"{one.entry_price:.10g}",
+            f"{one.exit_price:.10g}",
             _money(one.pnl),
             ink(one.key[:_KEY], ID),
         )
@@ -296,17 +279,12 @@ def events_sheet(paper: Paper, found: "Coming", hours: int) -> None:
 
 
 def _exposure_text(row: "Exposure") -> Text:
-    if row.notional_usd is None:
-        size = "size unknown, no bars"
-    else:
-        size = f"{row.notional_usd:,.2f} USD"
+    size = "size unknown, no bars" if row.notional_usd is None else f"{row.notional_usd:,.2f} USD"
+    moved = pluralise(row.similar_events_back, "earlier event")
     if row.median_abs_move_pct is None or row.worst_move_pct is None:
-        moved = f"{pluralise(row.similar_events_back, 'earlier event')}, too few to say how far it moves"
+        moved += ", too few to say how far it moves"
     else:
-        moved = (
-            f"{pluralise(row.similar_events_back, 'earlier event')}: median move {row.median_abs_move_pct:.2%}, "
-            f"worst {_share(row.worst_move_pct)}"
-        )
+        moved += f": median move {row.median_abs_move_pct:.2%}, worst {_share(row.worst_move_pct)}"
     return ink(f"your {row.symbol} {row.position_side}: {size}; {moved}", AMBER)
 
 
@@ -316,23 +294,18 @@ def _exposure_text(row: "Exposure") -> Text:
 def reflection_sheet(paper: Paper, answer: "Reflection") -> None:
     paper.put(ink(answer.words))
     for outcome in answer.outcomes:
-        one = outcome.lesson
-        said = outcome.says or (one.text if one else "")
-        text = ""
-        if one:
-            text = one.id
-        paper.put(ink(text, ID), "  ", join_with_dots([ink(said, PENCIL), outcome.what.replace("_", " ")]))
+        id, text = "", ""
+        if outcome.lesson is not None:
+            id, text = outcome.lesson.id, outcome.lesson.text
+        said = ink(outcome.says or text, PENCIL)
+        paper.put(ink(id, ID), "  ", join_with_dots([said, outcome.what.replace("_", " ")]))
 
 
 def lessons_sheet(paper: Paper, found: Sequence["Lesson"]) -> None:
     if not found:
         paper.put("No lessons. Look for some: ", paper.hint("trading reflect --skill SKILL"))
     for one in found:
-        if one.pinned:
-            style = ""
-        else:
-            style = PENCIL
-        paper.put(ink(one.id, ID), "  ", ink(one.text, style))
+        paper.put(ink(one.id, ID), "  ", ink(one.text, "" if one.pinned else PENCIL))
         words = [pluralise(one.trades, "trade"), f"{one.tried} groups tried"]
         if one.window_from:
             words += [f"from {paper.day(one.window_from)}"]
@@ -348,12 +321,9 @@ def lessons_sheet(paper: Paper, found: Sequence["Lesson"]) -> None:
 
 
 def lesson(paper: Paper, one: "Lesson", what: str) -> None:
-    if one.event is not None:
-        done = what
-    else:
-        done = f"{what} already"
-    paper.put(f"{done}: ", ink(one.text), " ", ink(one.id, ID))
-    if one.event is not None:
+    is_changed = one.event is not None
+    paper.put(f"{what}: " if is_changed else f"{what} already: ", ink(one.text), " ", ink(one.id, ID))
+    if is_changed:
         paper.put(ink("Take it back: ", META), paper.hint("undo", one.event))
 
 
@@ -376,6 +346,6 @@ def _share(value: float) -> str:
 
 def _short(text: str) -> str:
     line = " ".join(text.split())
-    if len(line) <= _FIRST:
+    if len(line) <= _SHORT:
         return line
-    return line[: _FIRST - 1] + "…"
+    return line[: _SHORT - 1] + "…"

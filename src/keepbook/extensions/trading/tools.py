@@ -1,9 +1,9 @@
-"""What an agent can ask about its person's trading, draft for them and, in authoring, write.
+"""The tools of trading, for a model that talks with a trader.
 
-Reading is all that most of these do: how a skill did, where it runs, what is coming and what it may do to what is open.
-`prepare_action` writes a draft into its answer and nowhere else: nothing is carried out, nothing is kept. In the mode
-`authoring` three more write what a skill says, each word as a new version. All answers of one call are of one instant.
-Figures that do not exist are null in the data and left out in the words; they are never zero.
+Most of them only read: how a skill did, where it runs, which events are coming and what they may do to open positions.
+`prepare_action` returns a draft; it does nothing and stores nothing. In the mode `authoring` three more tools write the
+fields of a skill, each time as a new version. All parts of one answer are as of one instant. Figures that do not exist
+are null in the data and left out of the words; they are never shown as zero.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,9 +27,9 @@ from keepbook.extensions.trading.book.trades import Position, Trade
 from keepbook.tools.catalogue import AUTHORING
 from keepbook.tools.definition import READS, Annotations, Tool, ToolAnswer, define
 
-LAST_TRADES = 30
+LAST_TRADES = 30  # how many closed trades an answer lists at most
 WORDS_CHARS = 24_000
-"""How much an answer says in words, some 6,000 tokens; the data has all of it."""
+"""The most characters of an answer's words, some 6,000 tokens. Its data is not cut."""
 
 SkillParameter = Annotated[str, "The skill, by its id or name."]
 DeploymentParameter = Annotated[str | None, "One deployment, by its id or name; all of them where none is named."]
@@ -39,7 +39,7 @@ PERIODS = {"this_week": "This week", "last_7_days": "Last 7 days", "last_30_days
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """How a skill or a deployment did, with as much beside the figures as was asked for."""
+    """How a skill or a deployment did. `trades` and `lessons` are None if they were not asked for."""
 
     performance: Performance
     positions: Sequence[Position]
@@ -65,21 +65,23 @@ def trading_answer(
     known_at: Moment = None,
     currency: str | None = None,
 ) -> Report:
-    """Of a skill or a deployment, by id; every part of it as of one instant."""
+    """The report on a skill or a deployment, by id. Every part of it is as of one instant."""
     trading, at = book.trading, known_at or book.now
     of: dict[str, Any] = {"skill": skill, "deployment": deployment, "known_at": at}
     if deployment is None:
-        mine = {one.id for one in trading.deployments(skill)}
+        deployment_ids = {one.id for one in trading.deployments(skill)}
     else:
-        mine = {deployment}
-    trades = None
+        deployment_ids = {deployment}
+    trades, lessons = None, None
     if detail in ("trades", "full"):
         trades = trading.trades(**of, limit=LAST_TRADES)
+    if detail in ("lessons", "full"):
+        lessons = trading.lessons(**of)
     return Report(
-        trading.performance(**of, currency=currency),
-        [one for one in trading.positions(deployment, known_at=at) if one.deployment_id in mine],
-        trades,
-        trading.lessons(**of) if detail in ("lessons", "full") else None,
+        performance=trading.performance(**of, currency=currency),
+        positions=[one for one in trading.positions(deployment, known_at=at) if one.deployment_id in deployment_ids],
+        trades=trades,
+        lessons=lessons,
     )
 
 
@@ -135,14 +137,12 @@ def get_my_deployments(
         found = list(trading.deployments())
     data, lines = [], []
     for one in found:
-        seen = trading_answer(book, deployment=one.id, detail=detail)
-        data.append(to_json(one) | seen.data)
-        if one.ended_at is None:
-            ended = ""
-        else:
-            ended = ", ended"
-        lines.append(f"{one.name} [{one.id}]: {one.skill}{f' on {one.account}' if one.account else ''}{ended}")
-        lines += _report_lines(seen, book.zone)
+        report = trading_answer(book, deployment=one.id, detail=detail)
+        data.append(to_json(one) | report.data)
+        account = f" on {one.account}" if one.account else ""
+        ended = ", ended" if one.ended_at is not None else ""
+        lines.append(f"{one.name} [{one.id}]: {one.skill}{account}{ended}")
+        lines += _report_lines(report, book.zone)
     return ToolAnswer(
         _join_within_limit(lines or ["There are no deployments in this book yet."]),
         {"deployments": data, "zone": book.zone},
@@ -160,17 +160,15 @@ def get_upcoming_events(
 ) -> ToolAnswer:
     """Market events that are coming. With a deployment the answer has your_exposure: for each event and open position
     its size and how far the price went after earlier events of the kind. Use it before a word about the days ahead."""
-    deployment = None
+    deployment, id, deployment_json = None, None, None
     if deployment_id:
         deployment = book.trading.deployment(deployment_id)
+        id, deployment_json = deployment.id, _deployment_to_json(deployment)
     found = book.trading.events(
         lookahead_hours=lookahead_hours, types=types or (), symbols=symbols or (), min_importance=min_importance,
-        deployment=None if deployment is None else deployment.id, known_at=book.now,
+        deployment=id, known_at=book.now,
     )  # fmt: skip
-    whose = None
-    if deployment is not None:
-        whose = _deployment_to_json(deployment)
-    data = to_json(found) | {"deployment": whose, "lookahead_hours": lookahead_hours, "zone": book.zone}
+    data = to_json(found) | {"deployment": deployment_json, "lookahead_hours": lookahead_hours, "zone": book.zone}
     return ToolAnswer(_join_within_limit(_coming(found, lookahead_hours, deployment, book.zone)), data)
 
 
@@ -193,14 +191,15 @@ def prepare_action(
     if kind == "change" and not (details or "").strip():
         raise Invalid("details is missing; say what to change, and to what", field="details")
     deployment = book.trading.deployment(deployment_id)
+    touched: Sequence[Position] = []
     if kind in ("close", "reduce"):
         touched = _touched_positions(book, deployment, symbol)
-    else:
-        touched = []
+        if symbol is not None:
+            symbol = touched[0].symbol
     draft = {
         "kind": kind,
         "deployment": _deployment_to_json(deployment),
-        "symbol": symbol if not touched or symbol is None else touched[0].symbol,
+        "symbol": symbol,
         "positions": to_json(touched),
         "reason": " ".join(reason.split()),
         "details": " ".join(details.split()) if details else None,
@@ -214,19 +213,18 @@ def prepare_action(
 
 
 def _touched_positions(book: Book, deployment: Deployment, symbol: str | None) -> Sequence[Position]:
+    """The open positions that a draft is about: those of one symbol, or all. Raises if there is none."""
     held = book.trading.positions(deployment.id)
     wanted = market_letters(symbol or "")
     fits = [one for one in held if not wanted or wanted in event_names_of(one.symbol)]
-    if not fits:
-        there = ", ".join(dict.fromkeys(one.symbol for one in held))
-        if wanted:
-            what = f"no open position in {symbol}"
-        else:
-            what = "no open position"
-        raise Invalid(
-            f"{deployment.name} has {what}{f'; open are {there}' if there else ''}", field="symbol", code="no_position"
-        )
-    return fits
+    if fits:
+        return fits
+    words = f"{deployment.name} has no open position"
+    if wanted:
+        words += f" in {symbol}"
+    if held:
+        words += f"; open are {', '.join(dict.fromkeys(one.symbol for one in held))}"
+    raise Invalid(words, field="symbol", code="no_position")
 
 
 # Writing what a skill says
@@ -255,9 +253,9 @@ def _set(book: Book, skill_id: str, field: str, text: str) -> ToolAnswer:
         skill = book.trading.skill(skill_id)
         before = getattr(skill, field)
         written = book.trading.set_field(skill.id, field, text)
-    known = written.version == skill.versions[field]
-    said = f"{'Already so' if known else 'Written'}: the {field} of {skill.name}, version {written.version}."
-    return ToolAnswer(said, {**to_json(written), "skill": skill.name, "before": before, "unchanged": known})
+    unchanged = written.version == skill.versions[field]
+    said = f"{'Already so' if unchanged else 'Written'}: the {field} of {skill.name}, version {written.version}."
+    return ToolAnswer(said, {**to_json(written), "skill": skill.name, "before": before, "unchanged": unchanged})
 
 
 # Tool sets
@@ -273,11 +271,11 @@ TOOLS: tuple[tuple[Callable[..., ToolAnswer], Annotations], ...] = (
     (set_schedule, WRITES_ONCE),
     (set_chat, WRITES_ONCE),
 )
-"""Every tool of trading, in the order in which a model is shown them. Those that write are given in authoring alone."""
+"""Every tool of trading, in the order in which a model is shown them."""
 
 
 def trading_tools(book: Book, *, mode: str | None = None) -> list[Tool]:
-    """What a preset with trading adds to its memory tools; those that write in authoring alone."""
+    """The tools that a preset with trading adds to its memory tools. Those that write are added in authoring only."""
     authoring = mode == AUTHORING
     return [
         replace(tool, handler=partial(tool.handler, book))
@@ -309,7 +307,7 @@ def _names(deployments: Sequence[Deployment], skill_id: str) -> list[dict[str, A
 
 
 def _join_within_limit(lines: Iterable[str]) -> str:
-    """The lines as far as there is room for them."""
+    """The lines up to the limit, and a remark if some are left out."""
     room, said = WORDS_CHARS, []
     for line in lines:
         room -= len(line) + 1
@@ -327,9 +325,7 @@ def _skill_line(skill: Skill, running: Sequence[Deployment]) -> str:
 
 
 def money_with_currency(value: float, currency: str | None) -> str:
-    unit = ""
-    if currency:
-        unit = f" {currency}"
+    unit = f" {currency}" if currency else ""
     return f"{value:+z,.2f}{unit}".replace("-", "−")
 
 
@@ -357,12 +353,12 @@ def _figures(found: Performance) -> Iterator[str]:
             yield from _figures(one)
         return
     unit = found.currency
-    whole = [f"{found.trades:,} closed trades, {found.wins:,} won"]
+    results = [f"{found.trades:,} closed trades, {found.wins:,} won"]
     if found.pnl is not None:
-        whole += [f"net {money_with_currency(found.pnl, unit)} after fees"]
+        results.append(f"net {money_with_currency(found.pnl, unit)} after fees")
     if found.return_pct is not None:
-        whole += [f"return {percent_with_sign(found.return_pct)}"]
-    yield ", ".join(whole) + "."
+        results.append(f"return {percent_with_sign(found.return_pct)}")
+    yield ", ".join(results) + "."
     drawdown = f"max drawdown {found.max_drawdown or 0.0:,.2f}"
     if found.max_drawdown_pct is not None:
         drawdown += f" ({percent_with_sign(found.max_drawdown_pct, signed=False)})"
@@ -417,8 +413,8 @@ def _lessons(found: Sequence[Lesson]) -> Iterator[str]:
     for one in found:
         since = f" since {one.window_from:%Y-%m-%d}" if one.window_from else ""
         pinned = "; pinned by the person" if one.pinned else ""
-        held = "" if one.supported else "; corrected trades no longer support it"
-        yield f"[{one.id}] {one.text} ({one.trades} trades{since}{pinned}{held})"
+        unsupported = "" if one.supported else "; corrected trades no longer support it"
+        yield f"[{one.id}] {one.text} ({one.trades} trades{since}{pinned}{unsupported})"
 
 
 def _coming(found: Coming, hours: int, deployment: Deployment | None, zone: str) -> Iterator[str]:
@@ -426,9 +422,9 @@ def _coming(found: Coming, hours: int, deployment: Deployment | None, zone: str)
         yield f"No event is known for the next {hours} hours."
     by_event: Mapping[str, list[Exposure]] = _by_event(found.your_exposure or ())
     for event in found.events:
-        touched = f", {'; '.join(event.symbols)}" if event.symbols else ""
+        symbols = f", {'; '.join(event.symbols)}" if event.symbols else ""
         when = local_time(event.time, zone)
-        yield f"{when} {event.title} ({event.kind}{touched}, importance {event.importance:.2f}) [{event.id}]"
+        yield f"{when} {event.title} ({event.kind}{symbols}, importance {event.importance:.2f}) [{event.id}]"
         for row in by_event.get(event.id, ()):
             yield f"  your {row.symbol} {row.position_side}: {_exposure_line(row)}"
     if deployment is not None and found.events and not found.your_exposure:

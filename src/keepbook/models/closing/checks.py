@@ -30,7 +30,7 @@ OFFLINE = "offline"
 """The name of the model in `made_by` if the reader found the candidates: they are the person's own clauses."""
 KNOWN = "it is known already"
 TAKEN_BACK = 0.5
-"""With this share of its words, or more, in what was taken back, a candidate counts as taken back too."""
+"""A candidate counts as taken back if at least this share of its words is in what was taken back."""
 
 
 def strip_injected(

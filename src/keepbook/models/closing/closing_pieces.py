@@ -45,7 +45,7 @@ class ClosingOutcome:
     proposed: list[str] = field(default_factory=list)
     skipped: list[SkippedCandidate] = field(default_factory=list)
     recorders: dict[str, str] = field(default_factory=dict)
-    """By the numbers of turns that an agent recorded, which agent."""
+    """The agent that recorded a turn, by the turn's number; only turns that an agent recorded."""
 
     def recorder(self, candidate: Candidate) -> str | None:
         """The agent whose turns alone say it: what waits because of them counts as left by it."""

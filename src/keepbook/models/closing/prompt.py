@@ -148,7 +148,7 @@ class ExtractorAnswer:
 
 
 def lay_out(reading: ClosingChat, *, tokens: int) -> Sheet:
-    """The sheet of a closing chat, in about so many tokens."""
+    """The sheet of a closing chat, in about the given number of tokens."""
     turns = _dialogue_of(reading.turns)
     known = _nearest(reading.known, turns)
     before = [

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 WEIGHTS_FILE, WORDS_FILE = "model.onnx", "tokenizer.json"
 LONGEST = 256
-"""How many tokens of a text are read. These models were trained with so many."""
+"""How many tokens of a text are read. These models were trained with that many."""
 TOGETHER = 16
 """How many texts are embedded together."""
 

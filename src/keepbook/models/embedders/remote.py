@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ANSWER_WITHIN = 1.0
 FILL_WITHIN = 60.0
 LEFT_ALONE = 5.0
-"""For so many seconds after a failure, no question is sent to the endpoint."""
+"""For this many seconds after a failure, no question is sent to the endpoint."""
 
 
 class RemoteEmbedder:

@@ -191,7 +191,7 @@ def _sigmoid(scores: "Floats") -> "Floats":
 
 
 def _gelu(x: "Floats") -> "Floats":
-    """In the form with tanh, as the heads were trained with it: numpy has no erf."""
+    """GELU in its approximation by tanh, with which the heads were trained; numpy has no erf."""
     import numpy as np  # loaded by now
 
     return 0.5 * x * (1 + np.tanh(0.7978845608 * (x + 0.044715 * x**3)))  # type: ignore[no-any-return]

@@ -20,14 +20,14 @@ from keepbook.storage.tables.ledger import ledger
 from keepbook.storage.tables.memory import memories, versions
 
 MOST_OWNERS, MOST_CHANGES = 1_000, 500
-"""Of so many owners it is held; after more changes than this it is counted anew."""
+"""How many owners' counts are cached, and after how many changes they are counted anew."""
 FEW = 300
-"""Up to so many lines of the person are held by name, where others wrote the rest."""
+"""Up to this many lines of the person are cached by their ids, if others wrote the rest of the book."""
 NEVER = "~"
-"""After every instant."""
+"""A stamp that is later than every other."""
 
 Numbers = Mapping[tuple[str | None, str | None], int]
-"""By scope and category."""
+"""Counts by scope and category."""
 _HELD: dict[str, "Standing"] = {}
 
 

@@ -15,7 +15,7 @@ from keepbook.errors import NotAllowed
 from keepbook.storage.tables.memory import WORDS
 
 _RANK = {"extracted": 0, "inferred": 0, "chat": 1, "imported": 1, "profile": 2}
-"""Whose word outranks whose: what the person types is theirs, whoever had noted it before."""
+"""The ranks of sources: what the person types is theirs, even if somebody else had noted it before."""
 BESIDE_THE_LINE = tuple(name for name in WORDS if name not in ("content", "spans"))
 MERGED = (*BESIDE_THE_LINE, "valid_from", "valid_until")
 

@@ -44,7 +44,7 @@ def find_passage(text: str, most: int, wanted: Sequence[QueryTerm], likeness: Se
 
 
 def passage_stretches(text: str) -> list[Stretch]:
-    """Where the passages of a text stand in it."""
+    """The stretches of a text that are its passages."""
     found, at = [], 0
     for passage in passages(text):
         start = max(text.find(passage, at), at)

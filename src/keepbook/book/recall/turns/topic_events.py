@@ -55,7 +55,7 @@ class TimelineLine:
 
 
 def within_tokens(lines: Sequence[TimelineLine], tokens: int) -> list[TimelineLine]:
-    """The most relevant lines that fit into so many tokens, in the order in which they happened."""
+    """The most relevant lines that fit into the given tokens, in the order in which they happened."""
     room = 4 * tokens
     chosen: list[TimelineLine] = []
     for line in sorted(lines, key=lambda line: -line.relevance):

@@ -1,10 +1,9 @@
-"""The words by which long turns are found, written behind the transaction that stored them: in short pieces, between
-which others write.
+"""Writes the word index of long turns after the transaction that stored them, in short pieces between which others can
+write.
 
-A turn of a usual length is found by its words as soon as it is kept. Of long ones and of many at once the words take
-longer to write than the turns. A reminder says that they are missing, in the transaction of the turns; whoever stored
-them writes the words next, and a sweep does it for who was ended before. Which turns have none yet is computed: each
-that has its words has the mark of how much it says.
+Turns of usual length are indexed in their own transaction. For long turns, or many at once, the words take longer to
+write than the turns. Their transaction then leaves a reminder that the words are missing. The program that stored the
+turns writes them next; if it ends before, a sweep does. A turn whose words are written has the term `SAYS`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from keepbook.book.ground.in_pieces import Gaps
 
 LETTERS_AT_ONCE = 20_000
-"""If new turns have at most so many letters, they are indexed in the same transaction."""
+"""If new turns have at most this many letters, they are indexed in the same transaction."""
 TERMS_IN_A_PIECE, TURNS_IN_A_PIECE = 5000, 100
 """How many terms and turns a piece has at most; it ends with the turn that reaches one of these."""
 
@@ -32,8 +31,8 @@ TERMS_IN_A_PIECE, TURNS_IN_A_PIECE = 5000, 100
 
 
 def index_turns(tx: Tx, thread_id: str, rows: Sequence[Mapping[str, Any]], words: Mapping[int, TurnWords]) -> None:
-    """Index turns of a chat that were just written, by their rows: at once, or behind this transaction. `words` are
-    those that are known, by turn."""
+    """Index turns of a chat that were just written: in this transaction, or if they are long, after it. `words` are the
+    words of some of them, if they are known already, by turn."""
     if sum(len(row["text"]) for row in rows) <= LETTERS_AT_ONCE:
         put_turns(tx, rows, words)
         return
@@ -46,8 +45,12 @@ def _write(database: Database, *, owner: str, thread_id: str) -> None:
 
 
 def write_words(database: Database, owner: str, thread_id: str, gaps: "Gaps | None" = None) -> bool:
-    """Write the words of all turns of a chat that have none; says whether there were any."""
-    from keepbook.book.ground.in_pieces import Gaps  # with the first long chat: most programs keep none
+    """Write the words of all turns of a chat that have none, and cancel the reminder. Returns whether there were any.
+
+    A piece is prepared in a reading transaction, and written in another; turns that got their words, or were deleted,
+    in between are left out.
+    """
+    from keepbook.book.ground.in_pieces import Gaps  # imported late, because most programs have no long chat
 
     gaps, after, any_missed = gaps or Gaps(), 0, False
     while True:
@@ -63,16 +66,16 @@ def write_words(database: Database, owner: str, thread_id: str, gaps: "Gaps | No
                 if not _without_words(tx, thread_id, 0, 1):
                     due.cancel(tx, due.INDEX, thread_id)
                     return any_missed
-                after = 0  # somebody stored turns since we looked, and may be gone
+                after = 0  # another program has stored turns since then, and may have ended: begin again
                 continue
-            there = {row["turn"] for row in _without_words(tx, thread_id, after, len(piece))}
-            put_turns(tx, [row for row in piece if row["turn"] in there], words)
+            still_missing = {row["turn"] for row in _without_words(tx, thread_id, after, len(piece))}
+            put_turns(tx, [row for row in piece if row["turn"] in still_missing], words)
         gaps.freed()
         any_missed, after = True, piece[-1]["turn"]
 
 
 def _fill_piece(missing: Sequence[Mapping[str, Any]]) -> tuple[list[Mapping[str, Any]], dict[int, TurnWords]]:
-    """The turns of one piece, and their words."""
+    """The first turns, up to the limit of a piece, and their words by turn."""
     piece: list[Mapping[str, Any]] = []
     words: dict[int, TurnWords] = {}
     room = TERMS_IN_A_PIECE

@@ -18,7 +18,7 @@ from keepbook.storage.database import Tx
 from keepbook.storage.tables.memory import memories, versions
 
 MOST_COMPARED = 20
-"""With how many lines that share a key a line is compared."""
+"""How many stored lines that share a key with an imported line are compared with it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """`/api/agents` and `/api/runs`: agents, what they do, and how their decisions turn out.
 
-A run that is begun goes on in the server when its request ends. The request waits for it a while (`wait`) and answers
-with the run as it then stands: one that takes longer is `queued` or `running`, and `/api/runs/{id}` tells of its end.
+A run goes on in the server after the request that started it. That request waits for it for `wait` seconds and answers
+with the run as it then is: one that takes longer is still `queued` or `running`, and `/api/runs/{id}` shows its end.
 """
 
 from collections.abc import Callable
@@ -66,6 +66,7 @@ Arranging = Annotated[Call, permitted_call("agents.change")]
 Chatting = Annotated[Call, permitted_call("chats.write")]
 
 WAIT = 20.0
+"""How many seconds a request waits for the end of a run, if it does not say."""
 AgentId = Annotated[str, Path(alias="id", description="An agent's id, or its name.", max_length=200)]
 RunIdPath = Annotated[str, Path(alias="id", description="A run's id.", max_length=200)]
 Wait = Annotated[float, Query(ge=0, le=300, description="Seconds to wait for its end.")]
@@ -190,7 +191,7 @@ class CardTypesShown:
 
 
 def run_of(call: Call, run_id: str) -> str:
-    """The id of a run that this caller may ask about: one of its own agent, if it is bound to one."""
+    """Return the id, unless the caller is bound to an agent and this run is another's: then raise."""
     call.ask_about(call.book.runs.get(run_id).agent_id)
     return run_id
 
@@ -198,8 +199,8 @@ def run_of(call: Call, run_id: str) -> str:
 @router.get("/agents", response_model=AgentList)
 def list_agents(call: ReadAgentsCall) -> Response:
     """In the order in which they were made, each with what it carries (`memory`)."""
-    known = call.book.agents.list()
-    return json_response(AgentList([one for one in known if call.caller.agent in (None, one.id)]))
+    agents, bound_to = call.book.agents.list(), call.caller.agent
+    return json_response(AgentList([one for one in agents if bound_to is None or one.id == bound_to]))
 
 
 @router.post("/agents", status_code=201, response_model=Agent)
@@ -313,9 +314,9 @@ async def run_agent(
 ) -> Response:
     """Run it now, with its default prompt or this one."""
     prompt = None
-    if new:
+    if new is not None:
         prompt = new.prompt
-    return await _begun(call, lambda runner: runner.queue(call.agent(id), prompt), wait)
+    return await _start_run(call, lambda runner: runner.queue(call.agent(id), prompt), wait)
 
 
 @router.get("/runs/{id}", response_model=ShownRun)
@@ -337,7 +338,7 @@ def get_run(call: ReadingRuns, id: RunIdPath) -> Response:
 @router.post("/runs/{id}/re-examine", status_code=201, response_model=Run)
 async def re_examine_run(call: RunAgentsCall, id: RunIdPath, wait: Wait = WAIT) -> Response:
     """Look again at what this run concluded; refused where its card does not allow it, or not any more."""
-    return await _begun(call, lambda runner: runner.queue_again(run_of(call, id)), wait)
+    return await _start_run(call, lambda runner: runner.queue_again(run_of(call, id)), wait)
 
 
 @router.get("/runs/{id}/re-examine", response_model=SecondLook)
@@ -382,22 +383,23 @@ def _recorded_status(made: RecordedDecision) -> int:
 
 def _page(book: Book, limit: int, *, agent: str | None, **filters: Any) -> RunList:
     found = list(book.runs.list(agent, limit=limit, **filters))
-    if len(found) == limit:
-        return RunList(found, found[-1].id)
-    return RunList(found, None)
+    is_full = len(found) == limit
+    return RunList(found, next=found[-1].id if is_full else None)
 
 
-async def _begun(call: Call, queue: Callable[[Runner], Run], wait: float) -> Response:
-    """Queue a run, let it go on in this process, and answer with it after a while. Sent again with the same key it is
-    not run again."""
+async def _start_run(call: Call, queue: Callable[[Runner], Run], wait: float) -> Response:
+    """Queue a run, carry it out in this process, and answer with it at its end or after `wait` seconds.
+
+    A request that is sent again with the same key gets the first answer, and nothing is run again.
+    """
     queued: list[Run] = []
 
     def do(book: Book) -> Run:
         queued.append(queue(call.kb.runner(book)))
         return queued[-1]
 
-    first = await run_in_threadpool(call.write, do, 201)
-    if not queued:
-        return first
+    answer = await run_in_threadpool(call.write, do, 201)
+    if not queued:  # `call.write` did not call `do`: it has answered this key before
+        return answer
     await call.request.app.state.runs.stay(call.kb.perform(call.book, queued[0].id), wait=wait)
     return json_response(await run_in_threadpool(call.book.runs.get, queued[0].id), 201)

@@ -78,9 +78,9 @@ def count_decisions(
     card_types: CardTypeNames = None,
 ) -> Response:
     """`due`: forecasts whose date is over and that nobody has answered."""
-    known, whose = call.book.decisions, call.own(agent)
-    counts = known.count(agent=whose, forecasts=forecasts, card_types=card_types)
-    return json_response(DecisionCounts(counts, known.first_resolved(whose)))
+    decisions, whose = call.book.decisions, call.own(agent)
+    counts = decisions.count(agent=whose, forecasts=forecasts, card_types=card_types)
+    return json_response(DecisionCounts(counts, first_resolved=decisions.first_resolved(whose)))
 
 
 @router.get("/decisions/calibration", response_model=Calibration)

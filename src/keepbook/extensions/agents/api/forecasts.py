@@ -1,8 +1,8 @@
-"""`/api/agents/{id}/forecasts` and `/api/forecasts`: what was forecast elsewhere, brought in as JSON lines, and
-two agents side by side.
+"""`/api/agents/{id}/forecasts` and `/api/forecasts`: forecasts made elsewhere, brought in as JSON lines, and the
+comparison of two agents.
 
-A wrong line is told and costs no good one; the same file again changes nothing. What came in is taken back under
-`/api/loads/{nth}/undo`, as every load is.
+A wrong line is reported and the good ones are stored; the same file sent again changes nothing. Like every load, one is
+taken back under `/api/loads/{nth}/undo`.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ router: APIRouter = APIRouter(prefix="/api", tags=["agents"], responses=USUAL, r
 PATHS = PathRules(imports=regex(r"/api/agents/[^/]+/forecasts"), command="keepbook agent bring-in AGENT FILE")
 
 ReadingOfSeveral = Annotated[Call, permitted_call("decisions.read")]
-"""Who is bound to one agent reads of no other."""
+"""Unlike `ReadingDecisions` this refuses a caller that is bound to one agent."""
 
 _FILE = {
     "requestBody": {

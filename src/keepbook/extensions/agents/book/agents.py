@@ -31,9 +31,9 @@ from keepbook.storage.prepared_statement import PreparedStatement, set_columns
 EXTERNAL = "external"
 """The adapter of an agent that is run elsewhere: it is never run here, only its cards are recorded."""
 ADAPTERS = ("native", "claude-cli", EXTERNAL)
-CARD_TYPE = "note"
-TEXT_LIMIT = 64_000
-NAME_LIMIT = 80
+CARD_TYPE = "note"  # of an agent that names none
+TEXT_LIMIT = 64_000  # characters of instructions, or of a prompt
+NAME_LIMIT = 80  # characters
 MOST_SPECIALISTS = 12
 MANY_RUNS = 20
 """With more runs than this since its last reset, an agent's session is long enough to suggest a reset."""
@@ -41,7 +41,7 @@ MANY_RUNS = 20
 
 @dataclass(frozen=True, slots=True)
 class Specialist:
-    """One of a team: looks at one side of the matter and reports to the lead. Its model, if not the lead's."""
+    """One of a team: looks at one side of the matter and reports to the lead. `model` is None if it is the lead's."""
 
     name: str
     instructions: str
@@ -210,9 +210,9 @@ def change(tx: Tx, now: str, card_types: Sequence[str], id: str, **given: Any) -
     cleaned = clean(given, card_types)
     if "name" in cleaned and fold_text(cleaned["name"]) != fold_text(row.name):
         _free_name(tx, cleaned["name"])
-    if "memory_enabled" in cleaned and cleaned["memory_enabled"] != row.memory_enabled:
-        # When memory is switched off, the session stays stored and is ignored.
-        cleaned |= _fresh(row, now) if cleaned["memory_enabled"] else {}
+    is_switched_on = cleaned.get("memory_enabled", 0) and not row.memory_enabled
+    if is_switched_on:  # while it is off, the session stays stored and is ignored
+        cleaned |= _fresh(row, now)
     if cleaned.get("adapter", row.adapter) != row.adapter:  # another program does not know the old one's session
         cleaned |= _fresh(row, now)
     _refuse_idle({**row._mapping, **cleaned})
@@ -350,10 +350,13 @@ def get_agent(tx: Tx, id: str) -> Agent:
 
 
 def find_agent(tx: Tx, ref: str) -> Agent:
-    """The agent by id, else by name or a piece of it."""
-    there = _present_rows(tx)
-    exact = [row for row in there if row.id == ref] or [row for row in there if fold_text(row.name) == fold_text(ref)]
-    found = exact or [row for row in there if fold_text(ref) in fold_text(row.name)]
+    """The agent with this id, or else with this name, or else with this piece of a name."""
+    rows, name = _present_rows(tx), fold_text(ref)
+    found = [row for row in rows if row.id == ref]
+    if not found:
+        found = [row for row in rows if fold_text(row.name) == name]
+    if not found:
+        found = [row for row in rows if name in fold_text(row.name)]
     if len(found) > 1:
         raise Ambiguous(f"{ref!r} fits several agents; name one by its id", [(row.id, row.name) for row in found])
     if found:
@@ -383,7 +386,7 @@ def is_mine(tx: Tx, held: SessionLease) -> bool:
 
 
 def _present_rows(tx: Tx) -> Sequence[Any]:
-    return _THERE.rows(tx.conn, {"owner": tx.owner})
+    return _PRESENT.rows(tx.conn, {"owner": tx.owner})
 
 
 def _find(tx: Tx, id: str) -> Any:
@@ -398,11 +401,10 @@ def _row(tx: Tx, id: str, *, deleted: bool = False) -> Any:
 
 
 def _to_active_memory(tx: Tx, row: Any) -> ActiveMemory:
-    counts: dict[str, int] = dict(_CARRIED.tuples(tx.conn, {"owner": tx.owner, "id": row.id, "epoch": row.epoch}))
+    session = {"owner": tx.owner, "id": row.id, "epoch": row.epoch}
+    counts: dict[str, int] = dict(_RUNS_OF_SESSION.tuples(tx.conn, session))
     ran = counts.get("scheduled", 0) + counts.get("manual", 0)
-    moved = None
-    if row.session_at is not None:
-        moved = parse_stamp(row.session_at)
+    moved = None if row.session_at is None else parse_stamp(row.session_at)
     return ActiveMemory(
         enabled=bool(row.memory_enabled),
         status="fresh" if row.session is None else "carrying",
@@ -417,10 +419,10 @@ def _to_active_memory(tx: Tx, row: Any) -> ActiveMemory:
     )
 
 
-_MINE = select(agents).where(agents.c.owner == bindparam("owner"))
-_ONE = PreparedStatement(_MINE.where(agents.c.id == bindparam("id")))
-_THERE = PreparedStatement(_MINE.where(agents.c.deleted_at.is_(None)).order_by(agents.c.created_at, agents.c.id))
-_CARRIED = PreparedStatement(
+_ALL = select(agents).where(agents.c.owner == bindparam("owner"))
+_ONE = PreparedStatement(_ALL.where(agents.c.id == bindparam("id")))
+_PRESENT = PreparedStatement(_ALL.where(agents.c.deleted_at.is_(None)).order_by(agents.c.created_at, agents.c.id))
+_RUNS_OF_SESSION = PreparedStatement(
     select(runs.c.nature, func.count())
     .where(runs.c.owner == bindparam("owner"), runs.c.agent_id == bindparam("id"), runs.c.step.isnot(None))
     .where(runs.c.epoch == bindparam("epoch"))
@@ -443,5 +445,5 @@ def _to_agent(tx: Tx, row: Any) -> Agent:
         next_run=None if next_run is None else parse_stamp(next_run),
         memory=_to_active_memory(tx, row),
         armed=arming.is_armed(tx, row.id),
-        **{name: value for name in RUN_LIMITS if (value := getattr(row, name)) is not None},
+        **{name: getattr(row, name) for name in RUN_LIMITS if getattr(row, name) is not None},
     )

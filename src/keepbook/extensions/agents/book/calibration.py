@@ -2,9 +2,9 @@
 
 Only resolved decisions count: one that was never filled had no outcome. A trade came right when it made money, a
 forecast when what it said came true. What the book has not witnessed counts apart (`outcomes.series`). Figures of a
-handful are noise and look like knowledge: under ten decisions there are none, and a band or a group of fewer than six
-has its number and no share. Intervals take the outcomes of a day together. Words are for the whole alone, and as
-careful as `miscalibration` is; bands and groups have figures.
+few decisions are noise and look like knowledge: under ten decisions there are none, and a band or a group of fewer than
+six has its count and no share. Intervals treat the outcomes of one day as one. Only the whole is judged in words, and
+only where `miscalibration` allows it; bands and groups have figures alone.
 """
 
 import math
@@ -49,15 +49,19 @@ from keepbook.extensions.agents.tables import decisions, runs
 from keepbook.storage.database import Tx
 
 ENOUGH = 10
+"""How many resolved decisions it takes for any figure."""
 SAMPLE = 6
-"""From so many on something is said of a part, as with lessons."""
+"""How many decisions of a band or a group it takes for its share; as many as a lesson takes trades."""
 _STATED = {"decision": "being sure", "forecast": "probability"}
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedDecision:
-    """The fields of a resolved decision that calibration uses; `looks` are the convictions of its re-examinations, in
-    time. `day` is that of the outcome where the owner lives; outcomes of one day, or of one `event`, hang together."""
+    """The fields of a resolved decision that calibration uses.
+
+    `looks` are the convictions of its re-examinations, in time order. `day` is the day of the outcome in the owner's
+    zone. Outcomes of one day, or of one `event`, are not independent of each other.
+    """
 
     agent: str
     symbol: str
@@ -66,7 +70,7 @@ class ResolvedDecision:
     result_r: float | None = None
     looks: tuple[float, ...] = ()
     came: bool | None = None
-    """Whether it came true, of a forecast: that has no result in R."""
+    """Whether a forecast came true; None of a trade, which has `result_r` instead."""
     day: str = ""
     event: str | None = None
     decided_at: str = ""
@@ -142,9 +146,9 @@ class Calibration:
     resolved_by_series: Mapping[str, int] = field(default_factory=dict)
     """How many are resolved in each series."""
     scores: tuple[FormScores, ...] = ()
-    """Of forecasts: the mean scores of each form, over all that was stated."""
+    """The mean scores of each form of forecasts; empty for trades."""
     slices: tuple[Slice, ...] = ()
-    """Of forecasts: the same by model, prompt version and tag."""
+    """The figures of forecasts by model, prompt version and tag; empty for trades."""
 
     @property
     def skill_words(self) -> str:
@@ -162,65 +166,61 @@ class Calibration:
 
 
 def calibrate(closed: Sequence[ResolvedDecision], noun: str = "decision") -> Calibration:
-    """Every figure, from the resolved decisions alone."""
-    count, right = len(closed), sum(one.right for one in closed)
-    moves = [move for one in closed for move in _moves(one)]
-    enough = count >= ENOUGH
-    if enough:
-        share = right / count
-    else:
-        share = 0.0
-    bases = [brier(base, one.right) for base, one in zip(base_rates(closed), closed, strict=True)]
-    scores = [brier(one.conviction / 100, one.right) for one in closed]
-    better = [base - score for base, score in zip(bases, scores, strict=True)]
-    hit_rate = None
-    if enough:
-        hit_rate = share
-    interval = None
-    if enough:
-        interval = _share_interval(closed)
-    expectancy = None
-    if enough:
-        expectancy = _in_r(closed)
-    base_brier = None
-    if enough:
-        base_brier = _mean(bases)
-    skill = None
-    if enough:
-        skill = mean_by_days(better, [one.day for one in closed])
-    if enough:
-        bands = _bands(closed)
-    else:
-        bands = ()
-    return Calibration(
-        resolved=count,
-        enough=enough,
-        judged=last_look(count),
+    """Every figure, from the resolved decisions alone; without bands and scores if there are too few of them."""
+    found = Calibration(
+        resolved=len(closed),
+        enough=len(closed) >= ENOUGH,
+        judged=last_look(len(closed)),
         words=_words(closed, noun),
-        right=right,
-        hit_rate=hit_rate,
-        interval=interval,
-        expectancy=expectancy,
-        brier=_mean(scores) if enough else None,
-        base_brier=base_brier,
-        skill=skill,
-        bands=bands,
-        by_agent=_groups(closed, lambda one: one.agent) if enough else (),
-        by_symbol=_groups(closed, lambda one: one.symbol) if enough else (),
-        by_regime=_groups(closed, lambda one: one.regime) if enough else (),
-        looks=len(moves) if enough else 0,
-        looks_right=sum(moves) if enough else 0,
+        right=sum(one.right for one in closed),
+        hit_rate=None,
+        interval=None,
+        expectancy=None,
+        brier=None,
+        base_brier=None,
+        skill=None,
+        bands=(),
+        by_agent=(),
+        by_symbol=(),
+        by_regime=(),
+        looks=0,
+        looks_right=0,
+    )
+    if not found.enough:
+        return found
+    scores = [brier(one.conviction / 100, one.right) for one in closed]
+    base_scores = [brier(base, one.right) for base, one in zip(base_rates(closed), closed, strict=True)]
+    gains = [base - score for base, score in zip(base_scores, scores, strict=True)]
+    moves = [move for one in closed for move in _moves(one)]
+    return replace(
+        found,
+        hit_rate=found.right / found.resolved,
+        interval=_share_interval(closed),
+        expectancy=_in_r(closed),
+        brier=_mean(scores),
+        base_brier=_mean(base_scores),
+        skill=mean_by_days(gains, [one.day for one in closed]),
+        bands=_bands(closed),
+        by_agent=_groups(closed, lambda one: one.agent),
+        by_symbol=_groups(closed, lambda one: one.symbol),
+        by_regime=_groups(closed, lambda one: one.regime),
+        looks=len(moves),
+        looks_right=sum(moves),
     )
 
 
 def base_rates(closed: Sequence[ResolvedDecision]) -> list[float]:
-    """For each decision, the share of those that had come out before it was made; half, as long as there is none."""
-    known = sorted(closed, key=lambda one: one.closed_at)
-    ends, right = [one.closed_at for one in known], [0]
-    for one in known:
-        right.append(right[-1] + one.right)
-    before = [bisect_left(ends, one.decided_at) for one in closed]
-    return [(right[count] + 0.5) / (count + 1) for count in before]
+    """For each decision, the share that came right among those closed before it was made.
+
+    Half a decision that came right and half a one that did not are added to each share, so that the first is one half.
+    """
+    in_time = sorted(closed, key=lambda one: one.closed_at)
+    ends = [one.closed_at for one in in_time]
+    right_among_first = [0]
+    for one in in_time:
+        right_among_first.append(right_among_first[-1] + one.right)
+    known_before = [bisect_left(ends, one.decided_at) for one in closed]
+    return [(right_among_first[count] + 0.5) / (count + 1) for count in known_before]
 
 
 def _share_interval(some: Sequence[ResolvedDecision]) -> tuple[float, float]:
@@ -228,26 +228,25 @@ def _share_interval(some: Sequence[ResolvedDecision]) -> tuple[float, float]:
 
 
 def _moves(one: ResolvedDecision) -> list[bool]:
-    """For each second look that changed the conviction, whether it went towards what happened."""
-    line = (one.conviction, *one.looks)
-    return [(after > before) == one.right for before, after in pairwise(line) if after != before]
+    """For each second look that changed the conviction, whether it moved it towards what happened."""
+    convictions = (one.conviction, *one.looks)
+    return [(after > before) == one.right for before, after in pairwise(convictions) if after != before]
 
 
 def _bands(closed: Sequence[ResolvedDecision]) -> tuple[Band, ...]:
     found = []
     for low in range(0, 100, BAND):
         inside = [one for one in closed if band_of(one.conviction / 100) == low]
-        if inside:
-            right = sum(one.right for one in inside)
-            stated = _mean(one.conviction for one in inside)
-            told = len(inside) >= SAMPLE
-            share = None
-            if told:
-                share = right / len(inside)
-            span = None
-            if told:
-                span = _share_interval(inside)
-            found.append(Band(low, low + BAND, len(inside), stated, right, share, span))
+        if not inside:
+            continue
+        right, share, interval = sum(one.right for one in inside), None, None
+        if len(inside) >= SAMPLE:
+            share, interval = right / len(inside), _share_interval(inside)
+        stated = _mean(one.conviction for one in inside)
+        band = Band(
+            low=low, high=low + BAND, count=len(inside), stated=stated, right=right, share=share, interval=interval
+        )
+        found.append(band)
     return tuple(found)
 
 
@@ -255,22 +254,20 @@ def _groups(closed: Sequence[ResolvedDecision], name: Callable[[ResolvedDecision
     groups: dict[str, list[ResolvedDecision]] = {}
     for one in closed:
         groups.setdefault(name(one), []).append(one)
-    told = (
-        DecisionGroup(
-            key,
-            len(ones),
-            right := sum(one.right for one in ones),
-            right / len(ones) if len(ones) >= SAMPLE else None,
-            _share_interval(ones) if len(ones) >= SAMPLE else None,
-            _in_r(ones) if len(ones) >= SAMPLE else None,
-        )
-        for key, ones in groups.items()
-    )
-    return tuple(sorted(told, key=lambda group: (-group.count, group.name)))
+    found = [_group(key, ones) for key, ones in groups.items()]
+    return tuple(sorted(found, key=lambda group: (-group.count, group.name)))
+
+
+def _group(name: str, ones: Sequence[ResolvedDecision]) -> DecisionGroup:
+    right = sum(one.right for one in ones)
+    group = DecisionGroup(name, count=len(ones), right=right, hit_rate=None, interval=None, expectancy=None)
+    if len(ones) < SAMPLE:
+        return group
+    return replace(group, hit_rate=right / len(ones), interval=_share_interval(ones), expectancy=_in_r(ones))
 
 
 def _in_r(closed: Sequence[ResolvedDecision]) -> float | None:
-    """R per decision, where all of them have it."""
+    """The mean result in R; None if one of them has no result in R."""
     results = [one.result_r for one in closed if one.result_r is not None]
     if len(results) == len(closed):
         return _mean(results)
@@ -318,7 +315,7 @@ def _sentence(off: Miscalibration) -> str:
 def calibration(
     tx: Tx, *, agent_id: str | None = None, known_at: str | None = None, series: str = WITNESSED
 ) -> Calibration:
-    """The calibration of all agents together, or of one; as it was known at an instant."""
+    """The calibration of all agents together, or of one; as it was known at `known_at`, or now."""
     query = select(decisions).where(decisions.c.owner == tx.owner, decisions.c.conviction.isnot(None))
     rows = [row for row in _resolved_rows(tx, query, agent_id, known_at) if row.result_r is not None]
     looks, zone = _second_looks(tx, "conviction_score", series), zone_named(owners.zone_name(tx))
@@ -345,7 +342,7 @@ def of_forecasts(
     known_at: str | None = None,
     series: str = WITNESSED,
 ) -> Calibration:
-    """The calibration of forecasts: what was said to be likely against what came true."""
+    """The calibration of forecasts: the stated probabilities against what came true."""
     rows = forecast_rows(tx, agent_id, known_at)
     looks, zone = _second_looks(tx, "probability", series), zone_named(owners.zone_name(tx))
 
@@ -383,7 +380,8 @@ def forecast_rows(tx: Tx, agent_id: str | None = None, known_at: str | None = No
 def _calibrate_series(
     tx: Tx, rows: Sequence[Any], resolved: Callable[[Any, str], ResolvedDecision], series: str, noun: str
 ) -> Calibration:
-    """The figures of one series, and how many stand in each."""
+    """The figures of one series, and how many are resolved in each of them. `resolved` makes a row into what is
+    counted, with the name of its agent."""
     counts = Counter(series_of(row) for row in rows)
     counted = [row for row in rows if series_of(row) == series]
     names = {id: agents.name_of(tx, id) for id in {row.agent_id for row in counted}}
@@ -392,7 +390,8 @@ def _calibrate_series(
 
 
 def _when(row: Any, zone: ZoneInfo) -> dict[str, Any]:
-    """When a decision was made and came out. What is answered after its date came out on its date."""
+    """The fields of a `ResolvedDecision` about time and event. One that was closed after its date came out on its
+    date."""
     came = min(row.closed_at, row.expires or row.closed_at)
     return {
         "day": in_zone(parse_stamp(came), zone).date().isoformat(), "event": row.event, "decided_at": row.decided_at,
@@ -401,7 +400,7 @@ def _when(row: Any, zone: ZoneInfo) -> dict[str, Any]:
 
 
 def _resolved_rows(tx: Tx, query: Select[Any], agent_id: str | None, known_at: str | None) -> list[Any]:
-    """The resolved ones in the order in which they were closed."""
+    """The resolved decisions of a query in the order in which they were closed; as they were known at `known_at`."""
     if agent_id is not None:
         query = query.where(decisions.c.agent_id == agent_id)
     if known_at is None:
@@ -413,8 +412,11 @@ def _resolved_rows(tx: Tx, query: Select[Any], agent_id: str | None, known_at: s
 
 
 def _second_looks(tx: Tx, slot: str, series: str) -> dict[str, list[tuple[str, Any]]]:
-    """What re-examinations stated, by the run they looked at, each from when it was written down; what was brought in
-    goes by its own dates. One that came in long after it was made is none that was witnessed."""
+    """What re-examinations stated in `slot`, with the time from which that counts, by the run they looked at.
+
+    The time is that of writing down; for the series of what was brought in, its own date. A second look that was
+    recorded long after it was made was not witnessed, and counts only in series that are not.
+    """
     query = (
         select(runs.c.parent_run, runs.c.created_at, runs.c.made_at, runs.c.finished_at, runs.c.card)
         .where(runs.c.owner == tx.owner, runs.c.parent_run.isnot(None), runs.c.card.isnot(None))

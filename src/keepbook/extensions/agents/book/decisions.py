@@ -1,9 +1,9 @@
 """Decisions: cards that are open until bars or the person close them.
 
-A trade is followed on the stored bars (the rules are in `resolution`), a few at a time: each look goes on where the
-last one stopped. Past its expiry it is closed with the bars there are. If bars come late, are corrected or removed, the
-decisions they touch are followed again from the beginning, and the earlier result stays readable (`results`). A
-re-examination never changes anything here.
+A trade is followed on the stored bars (the rules are in `resolution`); each look at new bars continues where the last
+one stopped. Past its expiry it is closed with the bars there are. If bars come late, are corrected or removed, the
+decisions that depend on them are followed again from the beginning, and the earlier result stays readable (`results`).
+A re-examination changes nothing here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ from keepbook.storage.prepared_statement import PreparedStatement, set_columns
 
 STATES = ("open", "resolved", "expired")
 CLOSED = "closed"
-"""To ask for both kinds that are over: resolved and expired."""
+"""A filter, no state: asks for resolved and expired decisions together."""
 SIDES = {"LONG": 1, "SHORT": -1}
 _COURSE = ("through", "last_close", "filled_at", "fill_price", "closed_at", "exit_price", "outcome", "note")
 
@@ -88,7 +88,7 @@ class Decision:
 
     @property
     def plan(self) -> TradePlan | None:
-        """What is followed on bars, where it is a trade."""
+        """The trade that is followed on bars; None if this is no trade, or one without entry, stop and target."""
         side = SIDES.get(self.action or "")
         if side is None or self.entry is None or self.stop is None or self.target is None:
             return None
@@ -133,13 +133,13 @@ def open_decision(
     now: str,
     recorded_at: str | None = None,
 ) -> Decision | None:
-    """Open the decision of a card, if its card type has one. A card whose action is to wait gets a decision that only
-    expires. `now` is when it was made; a decision made outside has `recorded_at` too, and is followed from then on."""
+    """Open the decision of a card, and return it; None if its card type has none. A card whose action is to wait gets a
+    decision that only expires. `now` is when it was made; one made elsewhere is followed from its `recorded_at` on."""
     if not card.is_decision:
         return None
     told = {name: slots.get(name) for name in ("action", "symbol", "entry", "stop", "target", "conviction", "expires")}
     event = slots.get("event")
-    told["event"] = event if isinstance(event, str) else None  # a card type may mean something else by it
+    told["event"] = event if isinstance(event, str) else None  # somebody's card type may use the slot differently
     if card.follow and told["symbol"]:
         told["symbol"] = prices.resolve_unambiguous(tx.conn, told["symbol"])
     symbol = told["symbol"]
@@ -160,13 +160,14 @@ def open_decision(
 
 
 def refuse_ambiguous_symbol(tx: Tx, card: CardType, slots: Mapping[str, Any]) -> None:
-    """Refuse a new card whose symbol may mean several of those that have bars."""
-    if card.follow and isinstance(symbol := slots.get("symbol"), str):
+    """Raise if the symbol of a new card could mean several symbols that have bars."""
+    symbol = slots.get("symbol")
+    if card.follow and isinstance(symbol, str):
         prices.resolve_unambiguous(tx.conn, symbol)
 
 
 def _forecast_of(card: CardType, slots: Mapping[str, Any]) -> dict[str, Any]:
-    """What a forecast says, under the names that every forecast has."""
+    """The columns of a decision that only a forecast fills; its card type says which slots hold them."""
     told = card.forecast
     if told is None:
         return {"probability": None, "claim": None}
@@ -174,9 +175,9 @@ def _forecast_of(card: CardType, slots: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def follow(tx: Tx, run_id: str) -> bool:
-    """Follow a decision on the bars since the last look; for the sweep. True when that closed it.
+    """Follow a decision on the bars since the last look; for the sweep. Returns whether that closed it.
 
-    The reminder stays due while there is something to follow: bars come in when somebody loads them.
+    The reminder stays due while the decision is open, because bars may be loaded at any time.
     """
     row = _find(tx, run_id)
     now = stamp(tx.clock())
@@ -191,7 +192,7 @@ def follow(tx: Tx, run_id: str) -> bool:
 
 
 def resolve_anew(tx: Tx, run_id: str) -> bool:
-    """Follow a decision from its beginning on the present bars. True if the result is another one."""
+    """Follow a decision from its beginning on the bars as they are now. Returns whether the result has changed."""
     row, now = _find(tx, run_id), stamp(tx.clock())
     if row is None or row.closed_by not in (None, "bars") or row.probability is not None:
         return False
@@ -221,13 +222,13 @@ def _so_far(row: Any) -> Course:
 
 
 def _course(tx: Tx, row: Any, decision: Decision, course: Course, now: str) -> Course:
-    """How it goes up to now, from where it stands."""
+    """Continue `course` on the bars up to `now`, and return the result."""
     if decision.plan is not None and row.symbol is not None:
-        # From when it was recorded: what came before could be known. A bar that starts in that very instant does not
-        # start after it.
+        # Only bars that start after the decision was recorded count: earlier prices could have been known. One that
+        # starts at that very instant is too early, hence the microsecond.
         begins = course.through or stamp(parse_stamp(counted_from(row)) + timedelta(microseconds=1))
         symbol = prices.resolve_symbol(tx.conn, row.symbol)
-        if course.through is None:  # where the price stood then: the first bar may have jumped over the entry
+        if course.through is None:  # the price before the first bar, which may open beyond the entry
             course = replace(course, last_close=prices.close_known_then(tx.conn, symbol, begins))
         coming = prices.following_bars(tx, symbol, begins, row.expires or now, now)
         course = follow_bars(decision.plan, course, coming)
@@ -253,27 +254,26 @@ def exit_at(tx: Tx, origin: Origin, run_id: str, price: float | None = None, *, 
     if not stamp(decision.decided_at) <= moment <= now:
         raise Invalid("the exit lies between the decision and now", field="at")
     values: dict[str, Any] = {"closed_by": "person", "outcome": "exited", "state": "resolved", "closed_at": moment}
-    if (plan := decision.plan) is not None:
+    plan = decision.plan
+    if plan is not None:
         paid = _clean_price(price)
-        if decision.fill_price is not None:
-            fill = decision.fill_price
-        else:
+        fill = decision.fill_price
+        if fill is None:
             fill = plan.entry
+            values["note"] = NOT_FILLED
         values |= {
             "exit_price": paid,
             "fill_price": fill,
             "filled_at": stamp(decision.filled_at or parse_stamp(moment)),
         }
         values |= {"result_r": plan.result_r(fill, paid), "result_pct": plan.result_pct(fill, paid)}
-        if decision.fill_price is None:
-            values |= {"note": NOT_FILLED}
     _set(tx, run_id, now, **values)
     due.cancel(tx, RESOLVE, run_id)
     return get_decision(tx, run_id)
 
 
 def _result(decision: Decision, course: Course) -> dict[str, Any]:
-    """What a decision says of its end, from how it went."""
+    """The columns of a decision that follow from its course."""
     values: dict[str, Any] = {name: getattr(course, name) for name in _COURSE}
     values |= {"state": "open", "closed_by": None, "result_r": None, "result_pct": None}
     if course.outcome is not None:
@@ -306,7 +306,7 @@ def get_decision(tx: Tx, run_id: str, known_at: str | None = None) -> Decision:
 
 
 def find_decision(tx: Tx, run_id: str, known_at: str | None = None) -> Decision | None:
-    """The decision of a run, if its card made one; as it was known at an instant."""
+    """The decision of a run, if its card made one; as it was known at `known_at`, or now."""
     row = _find(tx, run_id)
     if row is not None and known_at is not None:
         row = next(results.decisions_as_of(tx, [row], known_at), None)
@@ -332,8 +332,8 @@ def list_decisions(
     card_types: Sequence[str] | None = None,
     by_due: bool = False,
 ) -> Sequence[Decision]:
-    """The decisions, newest first; closed ones by when they were closed. `forecasts`: only those, or none of them.
-    `by_due`: the earliest date first."""
+    """The decisions, newest first; closed ones by when they were closed. `forecasts`: True for forecasts alone, False
+    for all others. `by_due`: the earliest date first."""
     if state is not None and state not in (*STATES, CLOSED):
         raise Invalid(f"state is one of {', '.join(STATES)}, not {state!r}", field="state")
     query = select(decisions).where(decisions.c.owner == tx.owner)
@@ -360,16 +360,15 @@ def count_decisions(
     forecasts: bool | None = None,
     card_types: Sequence[str] | None = None,
 ) -> dict[str, int]:
-    """How many there are in each state, and of forecasts how many wait past their date (`due`)."""
+    """How many decisions there are in each state, and how many forecasts are open past their date (`due`)."""
     within = [decisions.c.owner == tx.owner, *_of_kind(forecasts, card_types)]
     if agent_id is not None:
         within += [decisions.c.agent_id == agent_id]
-    query = select(decisions.c.state, func.count()).where(*within).group_by(decisions.c.state)
-    found = dict.fromkeys(STATES, 0) | {row[0]: row[1] for row in tx.conn.execute(query)}
-    waits = (decisions.c.state == "open", decisions.c.probability.isnot(None), decisions.c.expires <= now)
-    return found | {
-        "due": tx.conn.execute(select(func.count()).select_from(decisions).where(*within, *waits)).scalar() or 0
-    }
+    by_state = select(decisions.c.state, func.count()).where(*within).group_by(decisions.c.state)
+    found = dict.fromkeys(STATES, 0) | {row[0]: row[1] for row in tx.conn.execute(by_state)}
+    is_due = (decisions.c.state == "open", decisions.c.probability.isnot(None), decisions.c.expires <= now)
+    due_count = select(func.count()).select_from(decisions).where(*within, *is_due)
+    return found | {"due": tx.conn.execute(due_count).scalar() or 0}
 
 
 def _of_kind(forecasts: bool | None, card_types: Sequence[str] | None) -> list[ColumnElement[bool]]:
@@ -385,7 +384,7 @@ def _of_kind(forecasts: bool | None, card_types: Sequence[str] | None) -> list[C
 
 
 def first_resolved(tx: Tx, agent_id: str | None = None) -> datetime | None:
-    """When the first of the resolved trades was decided."""
+    """When the earliest of the resolved trades was decided; None if there is none."""
     query = select(func.min(decisions.c.decided_at)).where(
         decisions.c.owner == tx.owner, decisions.c.state == "resolved", decisions.c.probability.is_(None)
     )
@@ -398,8 +397,8 @@ def first_resolved(tx: Tx, agent_id: str | None = None) -> datetime | None:
 
 
 def past_cards(tx: Tx, cards: CardTypes, agent_id: str, *, limit: int = 5) -> Sequence[PastCard]:
-    """An agent's own last cards, newest first: no re-examinations, none of its specialists."""
-    # Joined by hand: a run without a decision is listed too.
+    """An agent's own last cards, newest first, without re-examinations and without those of its specialists. A card
+    that made no decision is listed too."""
     query = (
         select(runs.c.id, runs.c.card_type, runs.c.card, runs.c.finished_at)
         .where(runs.c.owner == tx.owner, runs.c.agent_id == agent_id, runs.c.card.isnot(None))
@@ -412,17 +411,17 @@ def past_cards(tx: Tx, cards: CardTypes, agent_id: str, *, limit: int = 5) -> Se
 
 
 def _to_past(tx: Tx, cards: CardTypes, row: Any, now: str) -> PastCard:
-    slots, decision = stored_json.load_json(row.card), find_decision(tx, row.id)
-    state = None
-    if decision is not None:
-        state = decision.state
-    return PastCard(
+    slots = stored_json.load_json(row.card)
+    past = PastCard(
         run_id=row.id, at=parse_stamp(row.finished_at), card_type=row.card_type,
         line=line_of(cards.find(row.card_type), slots, row.finished_at, now),
         symbol=slots.get("symbol"), action=slots.get("action"), conviction=slots.get("conviction"),
-        state=state, outcome=None if decision is None else decision.outcome,
-        result_r=None if decision is None else decision.result_r,
+        state=None, outcome=None, result_r=None,
     )  # fmt: skip
+    decision = find_decision(tx, row.id)
+    if decision is None:
+        return past
+    return replace(past, state=decision.state, outcome=decision.outcome, result_r=decision.result_r)
 
 
 def _find(tx: Tx, run_id: str) -> Any:
@@ -436,15 +435,13 @@ _ONE = PreparedStatement(
 
 
 def _to_decision(row: Any) -> Decision:
-    told: dict[str, Any] = {
+    computed: dict[str, Any] = {
         "recorded_later": is_recorded_later(row.decided_at, row.recorded_at),
         "late": is_late(row),
         "series": series_of(row),
     }
-    known = told | {name: getattr(row, name) for name in Decision.__dataclass_fields__ if name not in told}
+    values = computed | {name: getattr(row, name) for name in Decision.__dataclass_fields__ if name not in computed}
     for name in ("decided_at", "expires", "filled_at", "closed_at", "recorded_at", "known_at"):
-        if known[name] is not None:
-            known[name] = parse_stamp(known[name])
-        else:
-            known[name] = None
-    return Decision(**known)
+        if values[name] is not None:
+            values[name] = parse_stamp(values[name])
+    return Decision(**values)

@@ -29,8 +29,8 @@ from keepbook.storage.database import Tx
 
 SKEW = timedelta(minutes=2)
 """How far another machine's clock may be ahead of ours."""
-MOST_LINES = 1000
-LINK_LIMIT = 2000
+MOST_LINES = 1000  # turns of a transcript
+LINK_LIMIT = 2000  # characters
 
 Transcript = str | Sequence[Mapping[str, Any]] | None
 """The transcript: one text, or turns with `role` and `text`."""
@@ -73,7 +73,7 @@ def clean_link(link: object) -> str | None:
 
 
 def clean_source(model: object, prompt_version: object) -> dict[str, str | None]:
-    """Who made it, and asked with which words."""
+    """The model that made a card, and the version of the prompt that it was asked with, checked."""
     return {
         "model": clean_optional(model, "model", 200),
         "prompt_version": clean_optional(prompt_version, "prompt_version", 80),
@@ -120,18 +120,17 @@ def record_second_look(
 ) -> RecordedDecision:
     """Record a second look at a run that was made elsewhere. The run itself stays as it is."""
     parent = runs.get_run(tx, run_id)
-    known = None
-    if key is not None:
-        known = _find_by_key(tx, parent.agent_id, clean_line(key, "key", 1, 200))
-    if known is not None:
-        asked, form = known.prompt, cards.re_examination_of(cards.find(parent.card.type if parent.card else ""))
+    parent_type = parent.card.type if parent.card else ""
+    known = _find_by_key(tx, parent.agent_id, key)
+    if known is not None:  # the card type may be gone by now
+        prompt, form = known.prompt, cards.re_examination_of(cards.find(parent_type))
     else:
-        look = second_looks.ask_second_look(tx, now, cards, run_id)
-        asked, form = look.prompt, cards.re_examination_of(cards.get(parent.card.type if parent.card else ""))
+        prompt = second_looks.ask_second_look(tx, now, cards, run_id).prompt
+        form = cards.re_examination_of(cards.get(parent_type))
     row: dict[str, Any] = {
         "nature": RE_EXAMINATION,
         "card_type": RE_EXAMINATION,
-        "prompt": asked,
+        "prompt": prompt,
         "parent_run": parent.id,
     }
     row |= clean_source(model, prompt_version)
@@ -147,27 +146,21 @@ def _write(
 ) -> RecordedDecision:  # fmt: skip
     if not isinstance(card, Mapping):
         raise Invalid("a card is an object with its slots", field="card", code="invalid_card")
-    if made_at is None:
-        moment = now
-    else:
+    moment = now
+    if made_at is not None:
         moment = clean_made_at(made_at, now, owners.zone_name(tx))
-    name = None
-    if key is not None:
-        name = clean_line(key, "key", 1, 200)
-    known = None
-    if name is not None:
-        known = _find_by_key(tx, agent_id, name)
+    known = _find_by_key(tx, agent_id, key)
     if known is not None:
-        return _check_replay(
-            tx, known, form, row, card, stamp(second_looks.card_made_at(known)) if made_at is None else moment
-        )
+        if made_at is None:
+            moment = stamp(second_looks.card_made_at(known))
+        return _check_replay(tx, known, form, row, card, moment)
     if moment < not_before:
         raise Invalid("a second look is made after what it looks at", field="made_at")
     slots, said = validate(form, card, moment), transcript_lines(transcript)
     id = new_id()
     begun = {
         "owner": tx.owner, "id": id, "agent_id": agent_id, "status": "running", "adapter": EXTERNAL, "tokens_in": 0,
-        "tokens_out": 0, "created_at": now, "started_at": moment, "made_at": moment, "key": name,
+        "tokens_out": 0, "created_at": now, "started_at": moment, "made_at": moment, "key": _clean_key(key),
         "link": clean_link(link), **row,
     }  # fmt: skip
     tx.conn.execute(insert(run_rows), begun)
@@ -177,7 +170,7 @@ def _write(
     tx.conn.execute(update(run_rows).where(run_rows.c.owner == tx.owner, run_rows.c.id == id).values(ended))
     if row["nature"] == RECORDED and form.is_decision:
         decisions.open_decision(tx, form, id, agent_id, slots, moment, recorded_at=now)
-        # With bars that are there already, or the date, it may be closed at once: then it came too late.
+        # If the bars that are stored already close it, or its date is over, it was recorded too late.
         if form.forecast is None:
             decisions.follow(tx, id)
         else:
@@ -186,7 +179,7 @@ def _write(
 
 
 def clean_made_at(made_at: Moment, now: str, zone: str) -> str:
-    """When something was made elsewhere, as a stamp."""
+    """When something was made elsewhere, as a stamp; raises `Invalid` if that cannot be."""
     moment = instant(made_at, field="made_at", zone=zone) or now
     if moment > stamp(parse_stamp(now) + SKEW):
         raise Invalid("made_at lies in the future; a decision is recorded when it has been made", field="made_at")
@@ -199,21 +192,30 @@ def _check_replay(
     tx: Tx, known: Run, form: CardType, row: Mapping[str, Any], card: Mapping[str, Any], moment: str
 ) -> RecordedDecision:
     """The stored decision, if the same card was sent again; raises if the key was used for another card."""
-    same = known.kind == row["nature"] and known.parent_run == row["parent_run"] and known.card is not None
-    same = same and moment == stamp(second_looks.card_made_at(known))
-    if not same or known.card is None or validate(form, card, moment) != known.card.slots:
-        raise Conflict(
-            f"the key {known.key!r} was used for another card, run {known.id}; take a new key", code="key_reused"
-        )
+    is_same_kind = known.kind == row["nature"] and known.parent_run == row["parent_run"]
+    is_same_time = moment == stamp(second_looks.card_made_at(known))
+    if not is_same_kind or not is_same_time or known.card is None or validate(form, card, moment) != known.card.slots:
+        words = f"the key {known.key!r} was used for another card, run {known.id}; take a new key"
+        raise Conflict(words, code="key_reused")
     return _recorded_decision(tx, known.id, replayed=True)
 
 
 # Queries
 
 
-def _find_by_key(tx: Tx, agent_id: str, key: str) -> Run | None:
+def _clean_key(key: str | None) -> str | None:
+    if key is None:
+        return None
+    return clean_line(key, "key", 1, 200)
+
+
+def _find_by_key(tx: Tx, agent_id: str, key: str | None) -> Run | None:
+    """The run that was recorded under this key, if a key is given and there is one."""
+    name = _clean_key(key)
+    if name is None:
+        return None
     query = select(run_rows.c.id).where(run_rows.c.owner == tx.owner, run_rows.c.agent_id == agent_id)
-    id = tx.conn.execute(query.where(run_rows.c.key == key)).scalar()
+    id = tx.conn.execute(query.where(run_rows.c.key == name)).scalar()
     if id is None:
         return None
     return runs.get_run(tx, id)

@@ -1,8 +1,8 @@
-"""Runs: one execution of an agent each, what was said in it, and the card it ended in.
+"""Runs of agents: what was said in each, and the card it ended in.
 
-A run is queued, running, and then succeeded or failed for good: its row never changes again, whatever is found out
-later. A re-examination is a run of its own that points at its parent. What a run leaves (card, decision, the agent's
-session moved on) is kept in one transaction, or nothing of it is.
+A run is queued, then running, and ends as succeeded or failed; after that its row never changes. A re-examination is a
+run of its own that points at its parent. The result of a run (its card, the decision, the agent's session moved on) is
+written in one transaction.
 """
 
 import json
@@ -32,13 +32,13 @@ from keepbook.storage.prepared_statement import PreparedStatement, set_columns
 
 RECORDED = "recorded"
 KINDS = ("scheduled", "manual", "chat", RECORDED, RE_EXAMINATION)
-_BEGUN = tuple(kind for kind in KINDS if kind != RECORDED)
-TEXT_LIMIT = 1_000_000
-ERROR_LIMIT = 2000
+_STARTED_HERE = tuple(kind for kind in KINDS if kind != RECORDED)
+TEXT_LIMIT = 1_000_000  # characters of a prompt, or of a turn of a transcript
+ERROR_LIMIT = 2000  # characters
 AT_ONCE = 500
-"""So many ids are asked for in one statement."""
+"""How many ids one SELECT asks for at most."""
 QUEUED_SECONDS = 600.0
-"""A run that nobody took up by then was left behind by a program that ended."""
+"""Seconds after which a run that is still queued is given up: the program that queued it must have ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +129,11 @@ def queue(
     thread_id: str | None = None,
     retry_of: str | None = None,
 ) -> Run:
-    """Begin a run. Its card type is the agent's, for a re-examination that card; a chat and a specialist have none.
-
-    A re-examination is refused (`Conflict`) if the parent's card does not allow it, or not any more.
-    """
+    """Queue a run and return it. It ends in a card of the agent's type, a re-examination in one of its own type, a chat
+    and a specialist in none. A re-examination is refused (`Conflict`) if the parent's card does not allow it now."""
     agent = agents.get_agent(tx, agent_id)
-    if kind not in KINDS or kind == RECORDED:
-        raise Invalid(f"a run is one of {', '.join(_BEGUN)}, not {kind!r}", field="kind")
+    if kind not in _STARTED_HERE:
+        raise Invalid(f"a run is one of {', '.join(_STARTED_HERE)}, not {kind!r}", field="kind")
     if agent.adapter == agents.EXTERNAL:
         raise Conflict(
             f"{agent.name} runs elsewhere and is only recorded here; see `keepbook agent record`", code="external"
@@ -169,7 +167,7 @@ def start_run(
     lease_seconds: float,
     turn: SessionLease | None = None,
 ) -> Run:
-    """Set a queued run to running, with the session of `turn`. If it still runs when its lease ends, the sweep gives it
+    """Set a queued run to running. `turn` is its lease on the agent's session. After `lease_seconds` the sweep gives it
     up."""
     if get_run(tx, run_id).status != "queued":
         raise Conflict(f"run {run_id} was started already", code="started")
@@ -185,18 +183,18 @@ def renew_run(tx: Tx, now: str, run_id: str, *, lease_seconds: float) -> None:
 
 
 def add_to_transcript(tx: Tx, now: str, run_id: str, role: str, text: str, *, parts: Any = None) -> TranscriptTurn:
-    """Add to the transcript of a run that is not over; it is never rewritten."""
+    """Append a turn to the transcript of a run that is not over, and return it. Turns are never rewritten."""
     if role not in ROLES:
         raise Invalid(f"role is one of {', '.join(ROLES)}, not {role!r}", field="role")
     _get_unfinished(tx, run_id)
     text = clean_text(text, "text", TEXT_LIMIT)
-    ((turns,),) = _SAID.tuples(tx.conn, {"owner": tx.owner, "run_id": run_id})
+    ((last_turn,),) = _LAST_TURN.tuples(tx.conn, {"owner": tx.owner, "run_id": run_id})
     row = {
-        "owner": tx.owner, "run_id": run_id, "turn": (turns or 0) + 1, "role": role, "text": text, "at": now,
+        "owner": tx.owner, "run_id": run_id, "turn": (last_turn or 0) + 1, "role": role, "text": text, "at": now,
         "parts": clean_json(parts, "parts") if parts else None, "tokens": estimate(text),
     }  # fmt: skip
-    _SAY.run(tx.conn, row)
-    return _to_line(row)
+    _INSERT_TURN.run(tx.conn, row)
+    return _to_turn(row)
 
 
 def succeed(
@@ -213,8 +211,8 @@ def succeed(
 ) -> Run:
     """Store the result for good: card, decision, and the agent's session moved to `session`, together or not at all.
 
-    The slots are checked against the run's card type once more. `turn` is released. After a reset meanwhile nothing is
-    moved and `session_after` stays empty; a lease that another run took over is a `Conflict` (`lost_turn`).
+    `turn`, the lease on the agent's session, is released; if another run has taken it over, this is a `Conflict`
+    (`lost_turn`). If the session was reset meanwhile, it is not moved and `session_after` stays empty.
     """
     run = _get_unfinished(tx, run_id)
     if (slots is None) != (run.card_type is None):
@@ -223,7 +221,8 @@ def succeed(
     if slots is not None and run.card_type is not None:
         kind = cards.get(run.card_type)
         if run.parent_run is not None:
-            kind = cards.re_examination_of(cards.find(_card(get_run(tx, run.parent_run)).type))
+            parent_card = _require_card(get_run(tx, run.parent_run))
+            kind = cards.re_examination_of(cards.find(parent_card.type))
         kept = validate(kind, slots, now)
         result = {"card": json.dumps(kept, ensure_ascii=False)}
     if turn is not None and session is not None:
@@ -252,7 +251,7 @@ def fail(
     tokens_out: int = 0,
     turn: SessionLease | None = None,
 ) -> Run:
-    """Mark a run as failed for good, with its transcript; the session stays where it was, the lease is released."""
+    """Mark a run as failed for good. Its transcript stays, the session is not moved, the lease `turn` is released."""
     run = _get_unfinished(tx, run_id)
     if turn is not None:
         agents.release_session(tx, turn)
@@ -266,7 +265,7 @@ def fail(
 
 
 def give_up(tx: Tx, now: str, run_id: str) -> bool:
-    """Fail a run whose lease is over, since its program is gone; for the sweep. False if there is nothing to do."""
+    """Fail a run whose lease is over, since its program is gone; for the sweep. Returns whether it did."""
     until = due.reminded_at(tx, RUN_LOST, run_id)
     if until is None or until > now or _find(tx, run_id).status not in ("queued", "running"):
         due.cancel(tx, RUN_LOST, run_id)
@@ -281,11 +280,11 @@ def _allow_re_examination(tx: Tx, cards: CardTypes, agent_id: str, parent_run: s
     parent = get_run(tx, parent_run)
     if parent.agent_id != agent_id:
         raise Invalid(f"run {parent_run} is another agent's", field="parent_run")
-    if (refusal := why_not_re_examined(tx, cards, parent)) is not None:
+    if refusal := why_not_re_examined(tx, cards, parent):
         raise refusal
 
 
-def _card(run: Run) -> Card:
+def _require_card(run: Run) -> Card:
     if run.card is None:
         raise Conflict(f"run {run.id} has no card", code="not_re_examinable")
     return run.card
@@ -314,15 +313,17 @@ def get_run(tx: Tx, run_id: str) -> Run:
     row = _find(tx, run_id)
     if row is None:
         raise NotFound(f"there is no run {run_id!r} in this book", field="run")
-    return _waiting(tx, _to_run(row))
+    return _with_waits_until(tx, _to_run(row))
 
 
-def _waiting(tx: Tx, run: Run) -> Run:
+def _with_waits_until(tx: Tx, run: Run) -> Run:
+    """The run, with the end of the lease that it waits for. Only queued runs that use the agent's session wait."""
     if run.status != "queued" or run.kind == RE_EXAMINATION or run.lead_run is not None:
         return run
     query = select(agent_rows.c.turn_until).where(agent_rows.c.owner == tx.owner, agent_rows.c.id == run.agent_id)
     until = tx.conn.execute(query).scalar()
-    return replace(run, waits_until=parse_stamp(until)) if until and until > stamp(tx.clock()) else run
+    is_leased = until is not None and until > stamp(tx.clock())
+    return replace(run, waits_until=parse_stamp(until)) if is_leased else run
 
 
 def list_runs(
@@ -344,7 +345,7 @@ def list_runs(
         last = get_run(tx, before)
         query = query.where(order < tuple_(stamp(last.created_at), last.id))
     query = query.order_by(runs.c.created_at.desc(), runs.c.id.desc()).limit(clean_count(limit, "limit", 1000))
-    return [_waiting(tx, _to_run(row)) for row in tx.conn.execute(query).all()]
+    return [_with_waits_until(tx, _to_run(row)) for row in tx.conn.execute(query).all()]
 
 
 def re_examinations(tx: Tx, run_id: str) -> Sequence[Run]:
@@ -354,25 +355,25 @@ def re_examinations(tx: Tx, run_id: str) -> Sequence[Run]:
 
 
 def second_looks_at(tx: Tx, run_ids: Sequence[str]) -> dict[str, list[Run]]:
-    """The second looks at each of these runs, in time order; some hundreds of runs in one query."""
+    """The second looks at each of these runs, in time order, by the id of the run looked at."""
     found: dict[str, list[Run]] = {id: [] for id in run_ids}
-    for part in _parts(run_ids):
-        query = select(runs).where(runs.c.owner == tx.owner, runs.c.parent_run.in_(part))
+    for some_ids in _chunks(run_ids):
+        query = select(runs).where(runs.c.owner == tx.owner, runs.c.parent_run.in_(some_ids))
         for row in tx.conn.execute(query.order_by(runs.c.created_at, runs.c.id)):
             found[row.parent_run].append(_to_run(row))
     return found
 
 
-def _parts(run_ids: Sequence[str]) -> Iterator[list[str]]:
+def _chunks(run_ids: Sequence[str]) -> Iterator[list[str]]:
     ids = list(dict.fromkeys(run_ids))
     return (ids[start : start + AT_ONCE] for start in range(0, len(ids), AT_ONCE))
 
 
 def several(tx: Tx, run_ids: Sequence[str]) -> dict[str, Run]:
-    """Runs by their ids, those that there are."""
+    """Those of these runs that exist, by id."""
     found: dict[str, Run] = {}
-    for part in _parts(run_ids):
-        rows = tx.conn.execute(select(runs).where(runs.c.owner == tx.owner, runs.c.id.in_(part)))
+    for some_ids in _chunks(run_ids):
+        rows = tx.conn.execute(select(runs).where(runs.c.owner == tx.owner, runs.c.id.in_(some_ids)))
         found |= {row.id: _to_run(row) for row in rows}
     return found
 
@@ -385,29 +386,29 @@ def specialists(tx: Tx, run_id: str) -> Sequence[Run]:
 
 def run_transcript(tx: Tx, run_id: str) -> Sequence[TranscriptTurn]:
     query = select(transcripts).where(transcripts.c.owner == tx.owner, transcripts.c.run_id == get_run(tx, run_id).id)
-    return [_to_line(row._mapping) for row in tx.conn.execute(query.order_by(transcripts.c.turn))]
+    return [_to_turn(row._mapping) for row in tx.conn.execute(query.order_by(transcripts.c.turn))]
 
 
 def session_steps(tx: Tx, turn: SessionLease) -> Sequence[tuple[int, Run, Sequence[TranscriptTurn]]]:
     """The steps of a session since its last reset: step number, run and transcript. Steps that `turn.compressed`
     replaces are left out."""
-    ours = and_(runs.c.owner == tx.owner, runs.c.agent_id == turn.agent_id, runs.c.epoch == turn.epoch)
-    since = and_(ours, runs.c.step > turn.compressed_through)
-    moved = tx.conn.execute(select(runs).where(since).order_by(runs.c.step)).all()
-    said: dict[str, list[TranscriptTurn]] = {row.id: [] for row in moved}
-    lines = (
+    session = and_(runs.c.owner == tx.owner, runs.c.agent_id == turn.agent_id, runs.c.epoch == turn.epoch)
+    not_compressed = and_(session, runs.c.step > turn.compressed_through)
+    run_rows = tx.conn.execute(select(runs).where(not_compressed).order_by(runs.c.step)).all()
+    said: dict[str, list[TranscriptTurn]] = {row.id: [] for row in run_rows}
+    turns = (
         select(transcripts)
         .join(runs, and_(runs.c.owner == transcripts.c.owner, runs.c.id == transcripts.c.run_id))
-        .where(since)
+        .where(not_compressed)
         .order_by(transcripts.c.run_id, transcripts.c.turn)
     )
-    for row in tx.conn.execute(lines):
-        said[row.run_id].append(_to_line(row._mapping))
-    return [(row.step, _to_run(row), said[row.id]) for row in moved]
+    for row in tx.conn.execute(turns):
+        said[row.run_id].append(_to_turn(row._mapping))
+    return [(row.step, _to_run(row), said[row.id]) for row in run_rows]
 
 
 def why_not_re_examined(tx: Tx, cards: CardTypes, run: Run) -> Conflict | None:
-    """What stands against a second look at this run, if anything."""
+    """The error with which a second look at this run is to be refused; None if it is allowed."""
     if run.card is None or run.kind == RE_EXAMINATION:
         return Conflict(f"run {run.id} ended in no card that could be looked at again", code="not_re_examinable")
     allows = cards.find(run.card.type).re_examinable
@@ -424,12 +425,12 @@ def _find(tx: Tx, run_id: str) -> Any:
     return _ONE.first(tx.conn, {"owner": tx.owner, "id": sought(run_id)})
 
 
-_SAID = PreparedStatement(
+_LAST_TURN = PreparedStatement(
     select(func.max(transcripts.c.turn)).where(
         transcripts.c.owner == bindparam("owner"), transcripts.c.run_id == bindparam("run_id")
     )
 )
-_SAY = PreparedStatement(insert(transcripts), transcripts.c.keys())
+_INSERT_TURN = PreparedStatement(insert(transcripts), transcripts.c.keys())
 _ONE = PreparedStatement(select(runs).where(runs.c.owner == bindparam("owner"), runs.c.id == bindparam("id")))
 
 
@@ -439,10 +440,10 @@ def _to_run(row: Any) -> Run:
         known[name] = None if known[name] is None else parse_stamp(known[name])
     rule = row.model.removeprefix(RULE_PREFIX) if (row.model or "").startswith(RULE_PREFIX) else None
     card = None if row.card is None else Card(row.card_type, stored_json.load_json(row.card), rule)
-    return Run(**known | {"kind": row.nature, "card": card})  # `kind` is what a line of an export is
+    return Run(**known | {"kind": row.nature, "card": card})  # not `row.kind`: a line of an export has its own `kind`
 
 
-def _to_line(row: Any) -> TranscriptTurn:
+def _to_turn(row: Any) -> TranscriptTurn:
     return TranscriptTurn(
         turn=row["turn"], role=row["role"], text=row["text"], at=parse_stamp(row["at"]), tokens=row["tokens"],
         parts=stored_json.load_json(row["parts"]) if row["parts"] else None,

@@ -23,14 +23,16 @@ from keepbook.extensions.agents.models.adapter import Execution, ExecutionResult
 from keepbook.models.model import PromptMessage, ReplyEvent, TextDelta, ToolCall, ToolCalled, Usage
 from keepbook.patterns import regex
 
-LOOKED_BACK = 15
-WEAK = 0.3
-STOP, TARGET = 2.0, 2.8
-LEAST_SURE, MOST_SURE = 42, 89
+LOOKED_BACK = 15  # bars
+WEAK = 0.3  # a distance from the mean, in average ranges, that is too small for a trade
+STOP, TARGET = 2.0, 2.8  # distances from the entry, in average ranges
+LEAST_SURE, MOST_SURE = 42, 89  # the bounds of the conviction of a trade
 HOLDING, WAITING = timedelta(days=12), timedelta(days=2)
+"""When a trade, and a decision to wait, expire."""
 RISKED = 30.0
 """The loss of a trade at its stop, in the currency of its price; the size of the trade follows from it."""
 CLOSE_UNDER, SCALE_OVER = 35, 80
+"""The convictions of a second look below and above which it advises to close or to scale."""
 TRIED = 4
 """How many symbols of a prompt are looked up."""
 STATED = f"Rule drift: with the close against its mean of {LOOKED_BACK} bars; stop {STOP:g}, target {TARGET:g} ranges."
@@ -81,16 +83,12 @@ def drift(bars: SymbolBars | None, named: str | None, now: datetime) -> dict[str
         where = f"The close {close:g} is where the mean of {LOOKED_BACK} bars is, {mean:.6g}."
         return _wait(bars.symbol, "no drift to go with", f"{where} {STATED}", now)
     if strength > 0:
-        side, word, back = 1, "above", "below"
+        action, side, word, back = "LONG", 1, "above", "below"
     else:
-        side, word, back = -1, "below", "above"
+        action, side, word, back = "SHORT", -1, "below", "above"
     entry, stop, target = (_price(close + side * step * span) for step in (0.0, -STOP, TARGET))
     if min(stop, target) <= 0:
         return _wait(bars.symbol, "stop or target below zero", f"The ranges are too wide for a trade. {STATED}", now)
-    if side > 0:
-        action = "LONG"
-    else:
-        action = "SHORT"
     return {
         "action": action,
         "symbol": bars.symbol,
@@ -118,23 +116,15 @@ def second_look(earlier: Mapping[str, Any], bars: SymbolBars | None, named: str 
     if not all(isinstance(price, int | float) for price in prices):
         return round(stated), f"It waits for a drift; the last close is {bars.close:g}."
     entry, stop, target = (float(price) for price in prices if price is not None)
-    if target != entry:
-        way = (bars.close - entry) / (target - entry)
+    moved = bars.close - entry
+    to_target = moved / (target - entry) if target != entry else 0.0  # 1 at the target, negative beyond the entry
+    if to_target >= 0:
+        score = stated + (100 - stated) * min(1.0, to_target)
     else:
-        way = 0.0
-    if way >= 0:
-        score = stated + (100 - stated) * min(1.0, way)
-    else:
-        score = stated * max(0.0, 1 - (bars.close - entry) / (stop - entry))
-    if target > entry:
-        side = 1
-    else:
-        side = -1
-    if entry != stop:
-        gained = side * (bars.close - entry) / abs(entry - stop)
-    else:
-        gained = 0.0
-    return round(score), f"The last close {bars.close:g} is {gained:+z.2f} R from the entry at {entry:g}."
+        score = stated * max(0.0, 1 - moved / (stop - entry))
+    side = 1 if target > entry else -1
+    result_r = side * moved / abs(entry - stop) if entry != stop else 0.0
+    return round(score), f"The last close {bars.close:g} is {result_r:+z.2f} R from the entry at {entry:g}."
 
 
 def advice(score: int, choices: Sequence[str]) -> str:
@@ -236,10 +226,10 @@ class _RuleWork:
 
 
 def symbols_in(text: str) -> list[str]:
-    """Symbols in the order they are named, pairs before single words."""
+    """The symbols that a text names, in their order, but pairs (`BTC/USD`) before single words."""
     found = [word for word in _SYMBOL.findall(text) if word not in _NO_SYMBOLS]
-    found.sort(key=lambda word: "/" not in word)
-    return list(dict.fromkeys(found))
+    pairs, others = [word for word in found if "/" in word], [word for word in found if "/" not in word]
+    return list(dict.fromkeys(pairs + others))
 
 
 def _wait(symbol: str, reason: str, thesis: str, now: datetime) -> dict[str, Any]:
@@ -255,5 +245,5 @@ def _wait(symbol: str, reason: str, thesis: str, now: datetime) -> dict[str, Any
 
 
 def _price(value: float) -> float:
-    """To six figures, as prices are written."""
+    """A price, rounded to six digits."""
     return float(f"{value:.6g}")

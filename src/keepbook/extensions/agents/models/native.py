@@ -55,7 +55,7 @@ class Native:
 
     async def execute(self, order: Execution) -> AsyncIterator[ReplyEvent | ExecutionResult]:
         model = self._models.named(order.model)
-        past, spent = await self._past_to_send(order)
+        past, summary_cost = await self._past_to_send(order)
         said = [order.prompt]
         if order.review and order.after is None:
             if order.limits is not None:
@@ -73,12 +73,9 @@ class Native:
         async for event in model.reply(conversation, order.tools):
             yield event
             if isinstance(event, ReplyFinished):
-                if order.begun is None:
-                    whole = event
-                else:
-                    whole = order.begun.join(event)
+                whole = event if order.begun is None else order.begun.join(event)
                 said.append(PromptMessage("assistant", whole.text, calls=whole.calls))
-                usage = event.usage + spent
+                usage = event.usage + summary_cost
                 yield ExecutionResult(whole.text, tuple(said), f"s_{secrets.token_hex(6)}", usage, model.name, past)
 
     async def _past_to_send(self, order: Execution) -> tuple[SessionPast, Usage]:
@@ -92,19 +89,19 @@ class Native:
         steps = await asyncio.to_thread(self._steps, held)
         around = fixed_tokens_of(order.system, order.tools.schemas("openai")) + size(order.prompt)
         if around + sum(step.size for step in steps) > self._budget.room:
-            due = _due(steps, int((self._budget.room - around) * KEPT))
-            if due:
-                made = await self._models.summarise(summary, _turns(due))
+            oldest = _steps_to_summarise(steps, int((self._budget.room - around) * KEPT))
+            if oldest:
+                made = await self._models.summarise(summary, _turns(oldest))
                 summary, spent = made.text[:SUMMARY_CHARS], made.usage
-                await asyncio.to_thread(self._book.agents.compress, held, due[-1].number, summary)
-                steps = steps[len(due) :]
+                await asyncio.to_thread(self._book.agents.compress, held, oldest[-1].number, summary)
+                steps = steps[len(oldest) :]
         return SessionPast(tuple(one for step in steps for one in step.said), summary), spent
 
     def _steps(self, held: Held) -> list[SessionStep]:
         return [SessionStep(step, from_lines(lines)) for step, _, lines in self._book.runs.carried(held)]
 
 
-def _due(steps: Sequence[SessionStep], keep: int) -> Sequence[SessionStep]:
+def _steps_to_summarise(steps: Sequence[SessionStep], keep: int) -> Sequence[SessionStep]:
     """The steps to summarise: all before the latest ones that fit into `keep` tokens."""
     kept = 0
     for at in range(len(steps) - 1, -1, -1):
@@ -130,6 +127,7 @@ def _with_summary(said: tuple[PromptMessage, ...], summary: str | None) -> tuple
 
 
 def _review_decisions(order: Execution) -> ToolCall:
+    """Call the tool for the agent's last decisions on its behalf."""
     arguments = {"limit": 5}
     answer = order.tools.call(MY_DECISIONS, arguments)
     # A random id, because no two calls in a session may have the same.

@@ -146,14 +146,11 @@ class Runner:
             await asyncio.to_thread(self.fail, work, error.message, failure_code(error))
             raise
         except BaseException as error:
-            stopped = isinstance(error, asyncio.CancelledError | KeyboardInterrupt | GeneratorExit)
-            if stopped:
-                why = STOPPED
-            else:
-                why = f"this should not happen: {type(error).__name__}"
+            why, code = f"this should not happen: {type(error).__name__}", "fault"
+            if isinstance(error, asyncio.CancelledError | KeyboardInterrupt | GeneratorExit):
+                why, code = STOPPED, "stopped"
             with contextlib.suppress(KeepbookError):  # if this fails too, the sweep will let the run fail
-                # Not in a thread: a task that is being cancelled would not wait for it.
-                self.fail(work, why, "stopped" if stopped else "fault")
+                self.fail(work, why, code)  # not in a thread: a task that is being cancelled would not wait for it
             raise
         finally:
             living.cancel()
@@ -207,9 +204,7 @@ class Runner:
     def keep(self, work: RunInProgress, slots: dict[str, object] | None, done: ExecutionResult) -> Run:
         """Store transcript, cost, card and session of a run that has succeeded."""
         spent = work.usage
-        session = None
-        if work.held:
-            session = done.session
+        session = done.session if work.held else None
         with self.book.transaction():
             for one in work.said:
                 self._say(work.run.id, one)
@@ -254,18 +249,21 @@ class Runner:
         if missing is not None:
             raise missing
         await self.turn(work)
-        await asyncio.to_thread(self.start, work, card.computed and f"{RULE_PREFIX}{card.computed}")
+        model = f"{RULE_PREFIX}{card.computed}" if card.computed else None
+        await asyncio.to_thread(self.start, work, model)
         now, zone = self.book.now, await asyncio.to_thread(lambda: self.book.zone)
-        reads = [] if card.computed else await self._reads(work, prompts.task(task, now, zone))
+        reports = [] if card.computed else await self._reads(work, prompts.task(task, now, zone))
         block = await asyncio.to_thread(self.block, work)
         system_card: CardType | None = card
         if run.kind == "re-examination":  # its prompt says which form the answer has
             system_card = None
+        feedback = await asyncio.to_thread(self._feedback, work, card)
+        tools = await asyncio.to_thread(toolbox, self.book.acting(actor="agent"), agent)
         order = Execution(
             agent,
             prompts.system(agent, card=system_card, block=block.text),
-            prompts.run_prompt(run.prompt, now, zone, reads, await asyncio.to_thread(self._feedback, work, card)),
-            await asyncio.to_thread(toolbox, self.book.acting(actor="agent"), agent),
+            prompts.run_prompt(run.prompt, now, zone, reports, feedback),
+            tools,
             held=work.held,
             card=card,
             model=agent.model,
@@ -306,6 +304,7 @@ class Runner:
         return prompts.card_matter(parent.card, work.agent), types.re_examination_of(card_type)
 
     def _blind_task(self, prompt: str, agent: Agent, card: CardType) -> str:
+        """The prompt for the specialists, without what it says of positions; their prices help to recognise that."""
         held = self.book.decisions.list(state="open", agent=agent.id)
         every = [level for one in held for level in (one.entry, one.stop, one.target)]
         levels = [level for level in every if level is not None]

@@ -86,7 +86,8 @@ class AgentTalk(Talk):
 
     def _make_way(self, turn: int, role: str) -> None:
         """Only a last reply that broke off can be replaced: it has not changed the agent's session."""
-        last = next((one for one in reversed(threads.current_messages(self.chat.messages())) if one.role == role), None)
+        newest_first = reversed(threads.current_messages(self.chat.messages()))
+        last = next((one for one in newest_first if one.role == role), None)
         if last is None or last.turn != turn or last.broke_off is None:
             raise Conflict("an agent goes on from what was said; say it once more instead", code="agents_chat")
         super()._make_way(turn, role)
@@ -101,8 +102,7 @@ class AgentTalk(Talk):
             lambda: self.book.runs.queue(self.agent.id, "chat", prompt=spoken.text, thread_id=self.chat.id)
         )
         work = await asyncio.to_thread(self._runner.take, run.id)
-        calls = begun.calls if begun else ()
-        turns, written = self.chat.thread.turns, ReplyPiece("", calls)
+        turns, written = self.chat.thread.turns, ReplyPiece("", begun.calls if begun else ())
 
         def keep(why: str) -> Message | None:
             return self._keep_piece(spoken, turns, written, why, instead_of)

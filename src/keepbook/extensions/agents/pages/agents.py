@@ -1,7 +1,8 @@
-"""`/agents`: who works for the person, what each of them carries, and what they did last.
+"""`/agents`: the agents, what each of them carries, and what they did last.
 
-A switch acts at once. Where there is a way back the toast offers it: memory that was switched on is switched off
-again. The other way round there is none, for switching it on always starts fresh, and the toast says so.
+A switch acts at once, and a toast says what it did. The toast offers to undo it where that is possible: Active Memory
+that was switched on can be switched off again, but not the other way round, because switching it on always starts
+fresh.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,10 +28,13 @@ router: APIRouter = APIRouter(include_in_schema=False)
 
 HOME = "/agents"
 RECENT = 12
+"""How many runs the page of all agents lists."""
 A_PAGE = 30
+"""How many runs one page of an agent lists."""
 WAIT = 1.0
-"""How long a form waits for a run that may be quick before it shows one at work."""
+"""Seconds that a form waits for the end of a run before it shows the run at work."""
 ABOUT = 180
+"""Characters of its instructions by which an agent is described."""
 DAYS = ("Sundays", "Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays")
 
 
@@ -69,7 +73,8 @@ _DAY_SPAN = regex(r"[0-6]-[1-7]")
 
 
 def schedule_in_words(text: str | None) -> str:
-    """`Weekdays 07:30`, `1st of the month 09:00`; a schedule that is not so simple stands as it is written."""
+    """A cron schedule in words: `Weekdays 07:30`, `1st of the month 09:00`. One that is less simple is returned as it
+    is."""
     if not text:
         return "By hand only"
     minute, hour, day, month, weekday = text.split()
@@ -91,16 +96,16 @@ def schedule_in_words(text: str | None) -> str:
 
 
 def _ordinal(number: int) -> str:
-    if 10 < number < 14:
-        ending = "th"
-    else:
-        ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    if number in (11, 12, 13):
+        return f"{number}th"
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{ending}"
 
 
 def describe_agent(agent: Agent) -> str:
-    """What it does, in its own first sentences."""
-    text = " ".join((agent.instructions or agent.default_prompt).split("\n\n")[0].split())
+    """What an agent does: the beginning of its instructions, and whom it leads."""
+    first_paragraph = (agent.instructions or agent.default_prompt).split("\n\n")[0]
+    text = " ".join(first_paragraph.split())
     if len(text) > ABOUT:
         text = f"{text[:ABOUT].rsplit(' ', 1)[0]}…"
     if not agent.team:
@@ -110,37 +115,38 @@ def describe_agent(agent: Agent) -> str:
 
 
 def names(visit: Visit, ids: set[str]) -> Mapping[str, str]:
-    """What the agents of some runs are called, also those that were removed since."""
+    """The names of these agents by id; also of those that were removed."""
     with visit.book.reading() as (tx, _, _):
         return {id: book_agents.name_of(tx, id) for id in ids}
 
 
 def run_rows(visit: Visit, runs: Sequence[Run]) -> list[RunRow]:
-    types, known = visit.book.agents.cards, names(visit, {run.agent_id for run in runs})
-    return [RunRow(run, known[run.agent_id], cards.result(run, types, visit.now)) for run in runs]
+    types, agent_names = visit.book.agents.cards, names(visit, {run.agent_id for run in runs})
+    return [RunRow(run, agent_names[run.agent_id], cards.result(run, types, visit.now)) for run in runs]
 
 
 def agent_card(visit: Visit, agent: Agent) -> AgentCard:
-    last = [run for run in visit.book.runs.list(agent.id, limit=10) if run.kind != "chat"][:1]
-    return AgentCard(
-        agent, describe_agent(agent), schedule_in_words(agent.schedule), next(iter(run_rows(visit, last)), None)
-    )
+    own_runs = [run for run in visit.book.runs.list(agent.id, limit=10) if run.kind != "chat"]
+    last = None
+    if own_runs:
+        last = run_rows(visit, own_runs[:1])[0]
+    return AgentCard(agent, about=describe_agent(agent), schedule=schedule_in_words(agent.schedule), last=last)
 
 
 def _done_from_address(visit: Visit) -> AgentDone | None:
-    """What the form before a redirect did: it stands in the address."""
-    asked = visit.request.query_params
-    if asked.get("done") == "removed":
-        return AgentDone("The agent is gone. Its runs and decisions stay.", f"{HOME}/{asked.get('agent', '')}/restore")
+    """What the form did from which a redirect led here: its query says so (`?done=reset&agent=…`)."""
+    query = visit.request.query_params
+    if query.get("done") == "removed":
+        return AgentDone("The agent is gone. Its runs and decisions stay.", f"{HOME}/{query.get('agent', '')}/restore")
+    if "agent" not in query or "done" not in query:
+        return None
     try:
-        if "agent" in asked:
-            return _words(visit.book.agents.get(asked["agent"]), asked["done"])
-        return None
-    except (NotFound, KeyError):
+        return _done(visit.book.agents.get(query["agent"]), query["done"])
+    except NotFound:
         return None
 
 
-def _words(agent: Agent, done: str) -> AgentDone | None:
+def _done(agent: Agent, done: str) -> AgentDone | None:
     at = f"{HOME}/{agent.id}"
     match done:
         case "memory" if agent.memory_enabled:
@@ -195,7 +201,7 @@ def _agent_page(visit: Visit, agent: Agent, before: str = "") -> Response:
 
 
 def _missing(visit: Visit) -> list[str]:
-    """What the agent is without, since its preset names an extension that is off."""
+    """The extensions that the owner's preset names and that are off."""
     preset = visit.book.preset()
     return missing_extensions(preset.name, preset.extensions, visit.kb.extensions)
 
@@ -207,23 +213,25 @@ def _following(visit: Visit, agent: Agent) -> datetime | None:
 
 
 def _tokens_sent(visit: Visit, agent: Agent) -> int | None:
-    """How much the last run that moved the session was sent."""
-    moved = (run for run in visit.book.runs.list(agent.id, status="succeeded", limit=20) if run.session_after)
-    return next((run.tokens_in for run in moved), None)
+    """How many tokens the last run that moved the session was sent; None if none of the last runs did."""
+    for run in visit.book.runs.list(agent.id, status="succeeded", limit=20):
+        if run.session_after:
+            return run.tokens_in
+    return None
 
 
 # Forms
 
 
 def _after(visit: Visit, agent: Agent, done: str, where: str) -> Response:
-    """The card or the panel that a form stood in, or the page it is on."""
+    """The answer to a form: the card or the panel it stood in, or without a script, a redirect to its page."""
     if not visit.partial:
         if where == "panel":
             at = f"{HOME}/{agent.id}#memory"
         else:
             at = f"{HOME}#agent-{agent.id}"
         return visit.back(at, done=done, agent=agent.id)
-    outcome = _words(agent, done)
+    outcome = _done(agent, done)
     return visit.page(
         "agents_part.html", told=agent_card(visit, agent), agent=agent, where=where, outcome=outcome,
         sent=_tokens_sent(visit, agent), many=MANY_RUNS,
@@ -235,7 +243,7 @@ ReturnField = Annotated[str, Form(alias="at")]
 
 @router.post(f"{HOME}/{{id}}/memory")
 def memory(visit: Changing, id: str, on: Annotated[bool, Form()] = False, where: ReturnField = "") -> Response:
-    """Active Memory on, which starts fresh, or off."""
+    """Switch Active Memory on, which starts fresh, or off."""
     return _after(visit, visit.writing("agents.change").agents.update(id, memory_enabled=on), "memory", where)
 
 
@@ -251,13 +259,13 @@ def reset(visit: Changing, id: str, where: ReturnField = "") -> Response:
 
 @router.post(f"{HOME}/{{id}}/arm")
 def arm(visit: Changing, id: str) -> Response:
-    """It may run by its schedule, and start its program, on this machine."""
+    """Allow it to run by its schedule, and to start its program, on this machine."""
     return _after(visit, visit.writing("agents.change").agents.arm(id), "armed", "panel")
 
 
 @router.post(f"{HOME}/{{id}}/run")
 async def run(visit: Changing, id: str, prompt: Annotated[str, Form()] = "") -> Response:
-    """Run it now; it goes on in the server, and its page shows how far it is."""
+    """Run it now. The run goes on in the server, and its page shows how far it is."""
     runner = visit.kb.runner(visit.writing("agents.run"))
     queued = await run_in_threadpool(runner.queue, id, prompt.strip() or None)
     await visit.request.app.state.runs.stay(runner.perform(queued.id), wait=WAIT)
@@ -266,7 +274,7 @@ async def run(visit: Changing, id: str, prompt: Annotated[str, Form()] = "") -> 
 
 @router.post(f"{HOME}/{{id}}/chat")
 def chat(visit: Changing, id: str) -> Response:
-    """The one chat with it, begun if need be."""
+    """Open the one chat with it; it is started if there is none."""
     chat = visit.kb.chat_with(visit.writing("chats.write"), id)
     return visit.back(f"/chat/{chat.id}")
 
@@ -279,6 +287,6 @@ def remove(visit: Changing, id: str) -> Response:
 
 @router.post(f"{HOME}/{{id}}/restore")
 def restore(visit: Changing, id: str) -> Response:
-    """Take a removal back."""
+    """Undo a removal."""
     agent = visit.writing("agents.change").agents.restore(id)
     return visit.back(f"{HOME}#agent-{agent.id}")

@@ -1,8 +1,8 @@
-"""A run and its card as a page shows them: in words, in ruled columns, and as two small pictures.
+"""A run and its card as a page shows them: in words, in columns, and as two small pictures.
 
-Nothing here knows one card type from another but by what its slots are: choices and short texts make the headline,
-figures stand in columns, long texts are book text, lists are lists. A trade also has a ladder of its prices, and
-whatever was looked at again a line of its conviction.
+No card type is named here; the types of the slots decide what is shown where. Choices and short texts make the
+headline, figures stand in columns, long texts are paragraphs, lists are lists. A trade also has a ladder of its prices,
+and a card that was looked at again a chart of its conviction.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from keepbook.extensions.agents.book.decisions import Decision
 from keepbook.extensions.agents.book.runs import Run
 
 SHORT = 120
-"""Up to so many characters a text is a heading, or stands in a column."""
+"""Up to this many characters a text may stand in the headline or in a column."""
 KINDS = {
     "manual": "run by hand",
     "scheduled": "scheduled run",
@@ -31,7 +31,7 @@ STATES = {"queued": "Queued", "running": "Running", "succeeded": "Done", "failed
 
 
 class Cell(NamedTuple):
-    """A slot in a column: what it is called, and its value or its moment."""
+    """A slot in a column: its name and its value, or if it is a time, its moment."""
 
     name: str
     value: str
@@ -39,7 +39,7 @@ class Cell(NamedTuple):
 
 
 class Rung(NamedTuple):
-    """A price on the ladder; `x` is in percent."""
+    """A price on the ladder. `x` is in percent of its width, `anchor` the SVG `text-anchor` of its words."""
 
     name: str
     x: float
@@ -48,7 +48,7 @@ class Rung(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """Stop, entry, target on one line, and where the price is, or where it was left."""
+    """Stop, entry and target on one line, and the present price (`now`), or that of the exit."""
 
     stop: Rung
     entry: Rung
@@ -56,7 +56,7 @@ class Ladder:
     now: Rung | None
     risk: tuple[float, float]
     reward: tuple[float, float]
-    """Each a place and a width."""
+    """`risk` and `reward` are bars: where each begins, and its width, in percent."""
     said: str
 
 
@@ -77,7 +77,7 @@ class CardView:
 
 
 class ConvictionPoint(NamedTuple):
-    """How sure somebody was of a decision at one time; of a later look also the run."""
+    """The conviction at one time; `run` is the second look that stated it, None for the card itself."""
 
     at: datetime
     value: float
@@ -101,14 +101,12 @@ class Conviction:
 
 
 def signed_number(value: float, unit: str, digits: int = 2) -> str:
-    """`+0.55 R`."""
+    """A figure with its sign and unit: `+0.55 R`. One that rounds to zero has no sign."""
     text = f"{abs(value):,.{digits}f}"
-    if not float(text.replace(",", "")):
-        sign = ""
-    elif value < 0:
-        sign = "−"
-    else:
-        sign = "+"
+    is_zero = float(text.replace(",", "")) == 0
+    if is_zero:
+        return f"{text} {unit}"
+    sign = "−" if value < 0 else "+"
     return f"{sign}{text} {unit}"
 
 
@@ -118,7 +116,7 @@ def slot_label(name: str) -> str:
 
 
 def result(run: Run, types: CardTypes, now: datetime) -> str:
-    """What came of a run, in one line of a list."""
+    """The result of a run, as one line of a list."""
     if run.status == "failed":
         return _sentence(run.error or "It failed.")
     if run.status != "succeeded":
@@ -127,13 +125,14 @@ def result(run: Run, types: CardTypes, now: datetime) -> str:
         return run.prompt if run.kind == "chat" else "A read for its lead"
     at = stamp(run.finished_at or run.created_at)
     line = line_of(types.find(run.card.type), run.card.slots, at, stamp(now))
-    if " ago · " in line[:12] or line.startswith("just now · "):
+    begins_with_age = " ago · " in line[:12] or line.startswith("just now · ")
+    if begins_with_age:  # the list has a column for it
         return line.split(" · ", 1)[1]
     return line
 
 
 def run_title(run: Run, types: CardTypes) -> str:
-    """What a run's page is called."""
+    """The title of a run's page."""
     if run.specialist is not None:
         return f"Read of {run.specialist}"
     if run.kind == "chat":
@@ -142,9 +141,10 @@ def run_title(run: Run, types: CardTypes) -> str:
         return "Looked at again"
     if run.card is None:
         return "A run that failed" if run.status == "failed" else "A run at work"
-    headline = card_view(run, types).headline
-    first, _, rest = headline.partition(" ")
-    return f"{first.capitalize() if first.isupper() else first} {rest}".strip() or types.find(run.card.type).title
+    first, _, rest = card_view(run, types).headline.partition(" ")
+    if first.isupper():
+        first = first.capitalize()
+    return f"{first} {rest}".strip() or types.find(run.card.type).title
 
 
 def _sentence(text: str) -> str:
@@ -155,36 +155,39 @@ def _sentence(text: str) -> str:
 
 
 def card_view(run: Run, types: CardTypes) -> CardView:
-    """The card of a run that has one."""
+    """The card of a run, which must have one, sorted into what a page prints."""
     assert run.card is not None
     kind, slots = types.find(run.card.type), run.card.slots
     page = CardView(kind.name, kind.title, computed=run.card.computed)
-    known = kind.slots or tuple(_guess_slot(name, value) for name, value in slots.items())
-    heading = _heading(kind, known)
+    declared = kind.slots or tuple(_guess_slot(name, value) for name, value in slots.items())
+    heading = _heading(kind, declared)
     page.headline = " ".join(_text(slots[name]) for name in heading if slots.get(name) not in (None, ""))
-    for slot in known:
+    for slot in declared:
         value = slots.get(slot.name)
         if slot.name not in heading and value not in (None, "", []):
-            _sort(page, slot, value, follows=bool(kind.follow))
-    plan = None
-    if kind.follow:
-        plan = _plan(slots)
-    if plan:
+            _place(page, slot, value, follows=bool(kind.follow))
+    plan = _plan(slots)
+    if kind.follow and plan is not None:
         entry, stop, target = plan
         page.cells.append(Cell("Reward", f"{abs(target - entry) / abs(entry - stop):.1f} R"))
     return page
 
 
 def _heading(kind: CardType, slots: Sequence[Slot]) -> list[str]:
+    """The names of the slots that make the headline: the first choice, and the first short text."""
     if kind.name == RE_EXAMINATION:
         return ["conviction_score", "suggested_action"]
-    choices = [slot.name for slot in slots if slot.type == "choice"][:1]
-    names = [slot.name for slot in slots if slot.type == "text" and (slot.max or SHORT + 1) <= SHORT][:1]
-    return choices + names
+    choices = [slot.name for slot in slots if slot.type == "choice"]
+    short_texts = [slot.name for slot in slots if slot.type == "text" and _is_short(slot)]
+    return choices[:1] + short_texts[:1]
 
 
-def _sort(page: CardView, slot: Slot, value: Any, *, follows: bool) -> None:
-    """One slot to its place on the page."""
+def _is_short(slot: Slot) -> bool:
+    return slot.max is not None and slot.max <= SHORT
+
+
+def _place(page: CardView, slot: Slot, value: Any, *, follows: bool) -> None:
+    """Put one slot where it belongs on the page. `follows`: the card is a trade, whose time is when it expires."""
     name = slot_label(slot.name)
     if slot.name == "conviction" and slot.type == "number":
         page.conviction = plain_number(value)
@@ -194,7 +197,7 @@ def _sort(page: CardView, slot: Slot, value: Any, *, follows: bool) -> None:
         page.cells.append(Cell(name, value, parse_stamp(value)))
     elif slot.type == "list":
         page.lists.append((name, [str(one) for one in value]))
-    elif slot.type == "text" and slot.max is not None and slot.max <= SHORT:
+    elif slot.type == "text" and _is_short(slot):
         page.short.append(str(value))
     elif slot.type == "text":
         page.texts.append((name, str(value)))
@@ -211,7 +214,7 @@ def _text(value: Any) -> str:
 
 
 def _guess_slot(name: str, value: Any) -> Slot:
-    """A slot of a card whose file is gone."""
+    """A declaration for a slot of a card whose card type is gone."""
     if isinstance(value, list):
         kind = "list"
     elif isinstance(value, int | float):
@@ -225,7 +228,8 @@ def _guess_slot(name: str, value: Any) -> Slot:
 
 
 def _plan(slots: Mapping[str, Any]) -> tuple[float, float, float] | None:
-    entry, stop, target = (slots.get(name) for name in ("entry", "stop", "target"))
+    """Entry, stop and target of a trade, if the card has all three."""
+    entry, stop, target = slots.get("entry"), slots.get("stop"), slots.get("target")
     if entry is None or stop is None or target is None:
         return None
     return entry, stop, target
@@ -234,68 +238,65 @@ def _plan(slots: Mapping[str, Any]) -> tuple[float, float, float] | None:
 def ladder(run: Run, decision: Decision | None) -> Ladder | None:
     """The prices of a trade, the lowest at the left."""
     plan = None
-    if run.card is not None and decision is not None:
+    if run.card is not None:
         plan = _plan(run.card.slots)
     if plan is None or decision is None:
         return None
     entry, stop, target = plan
     if decision.state == "open":
-        price, word = decision.last_close, "now"
+        price, word, result_r = decision.last_close, "now", decision.so_far_r
     else:
-        price, word = decision.exit_price, "out at"
-    known = [entry, stop, target, *([price] if price is not None else [])]
-    low, length = min(known), max(known) - min(known) or 1.0
+        price, word, result_r = decision.exit_price, "out at", decision.result_r
+    prices = [one for one in (entry, stop, target, price) if one is not None]
+    low, length = min(prices), max(prices) - min(prices) or 1.0
 
     def at(value: float) -> float:
+        """Where a price stands, in percent; 7 % are free on each side."""
         return round(7 + 86 * (value - low) / length, 2)
 
-    near = abs(at(entry) - at(stop)) < 12  # their words would run into each other
-    if stop < entry:
-        before, after = "end", "start"
-    else:
-        before, after = "start", "end"
     said = f"Stop {plain_number(stop)}, entry {plain_number(entry)}, target {plain_number(target)}"
     now = None
     if price is not None:
-        r = decision.so_far_r if decision.state == "open" else decision.result_r
-        words = f"{word} {plain_number(price)}" + ("" if r is None else f" ({signed_number(r, 'R')})")
-        x = at(price)
-        if x < 20:
-            anchor = "start"
-        elif x > 80:
-            anchor = "end"
-        else:
-            anchor = "middle"
-        now = Rung(words, x, anchor)
+        words = f"{word} {plain_number(price)}"
+        if result_r is not None:
+            words += f" ({signed_number(result_r, 'R')})"
+        now = Rung(words, at(price), _anchor(at(price)))
         said += f", {words}"
-    if near:
-        anchor = before
-    else:
-        anchor = "middle"
+    stop_anchor, entry_anchor = "middle", "middle"
+    if abs(at(entry) - at(stop)) < 12:  # their words would overlap, so they are written away from each other
+        stop_anchor, entry_anchor = ("end", "start") if stop < entry else ("start", "end")
     return Ladder(
-        Rung("stop", at(stop), anchor),
-        Rung("entry", at(entry), after if near else "middle"),
-        Rung("target", at(target), "middle"),
-        now,
-        (min(at(stop), at(entry)), round(abs(at(entry) - at(stop)), 2)),
-        (min(at(target), at(entry)), round(abs(at(target) - at(entry)), 2)),
-        said,
+        stop=Rung("stop", at(stop), stop_anchor),
+        entry=Rung("entry", at(entry), entry_anchor),
+        target=Rung("target", at(target), "middle"),
+        now=now,
+        risk=(min(at(stop), at(entry)), round(abs(at(entry) - at(stop)), 2)),
+        reward=(min(at(target), at(entry)), round(abs(at(target) - at(entry)), 2)),
+        said=said,
     )
 
 
+def _anchor(x: float) -> str:
+    """The SVG `text-anchor` of words at `x` percent, so that they stay within the picture."""
+    if x < 20:
+        return "start"
+    if x > 80:
+        return "end"
+    return "middle"
+
+
 def conviction(run: Run, again: Sequence[Run]) -> Conviction | None:
-    """What was stated, and what every later look made of it; None where nobody looked again."""
+    """The conviction of a card and of every later look at it; None if that makes fewer than two points."""
+    points: list[ConvictionPoint] = []
     stated = None
     if run.card is not None:
         stated = run.card.slots.get("conviction")
     if stated is not None:
-        points = [ConvictionPoint(run.finished_at or run.created_at, stated, None)]
-    else:
-        points = []
-    looks = ((one, one.card.slots) for one in again if one.card is not None)
-    points += [
-        ConvictionPoint(one.finished_at or one.created_at, slots["conviction_score"], one) for one, slots in looks
-    ]
+        points.append(ConvictionPoint(run.finished_at or run.created_at, stated, run=None))
+    for look in again:
+        if look.card is not None:
+            score = look.card.slots["conviction_score"]
+            points.append(ConvictionPoint(look.finished_at or look.created_at, score, run=look))
     if len(points) < 2:
         return None
     values = [point.value for point in points]

@@ -1,7 +1,7 @@
-"""The geometry of an agent's charts: what was said over time, and what was stated against what came right.
+"""The geometry of an agent's charts: a figure over time (history), and stated against right (reliability).
 
-Pure and without markup; `parts/agent_charts.html` draws it. How the core's charts are measured stands in
-`doors/http/web/frame/charts.py`.
+Only numbers are computed here; `parts/agent_charts.html` draws them. `doors/http/web/frame/charts.py` does the same for
+the core's charts.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,10 @@ from typing import NamedTuple
 
 
 class HistoryDot(NamedTuple):
-    """A point of a history chart: x in percent, y in pixels, its value, the label's position, and the day below it."""
+    """A point of a history chart: x in percent, y in pixels, its value, the y of that label, and the day below it.
+
+    A `wide` point has its day only where the chart is wide enough.
+    """
 
     x: float
     y: float
@@ -22,7 +25,7 @@ class HistoryDot(NamedTuple):
 
 
 class HistoryChart(NamedTuple):
-    """A value over time, and a second line beside it, which may begin later."""
+    """A value over time, and a second line (`second`, through `others`), which may begin later."""
 
     levels: Sequence[int]
     line: str
@@ -46,48 +49,44 @@ class Reliability(NamedTuple):
 
     points: Sequence[CalibrationPoint]
     path: str
-    marks: Sequence[tuple[float, float, int]]  # where a level lies across and up, and its number
-    label: tuple[float, float]  # where the words on the diagonal end
+    marks: Sequence[tuple[float, float, int]]  # a level from 0 to 100: its x on one axis, its y on the other, itself
+    label: tuple[float, float]  # x and y of the end of the words beside the diagonal
 
 
 # History
 
-TOLD = 150
-"""How high a history is."""
-_SIDES = 4.0
-_FEW = 4
+HEIGHT = 150
+"""Height of a history chart in pixels."""
+_MARGIN = 4.0  # percent of the width that is free at each side
+_ALL_DAYS = 4
+"""Up to this many points each has its day below it, however narrow the chart is."""
 
 
 def history_chart(said: Sequence[tuple[str, float, float | None]]) -> HistoryChart:
-    """The chart of days with a figure from 0 to 100 and an optional second one; at equal distances, in order."""
-    every = [one for _, first, second in said for one in (first, second)]
-    figures = [one for one in every if one is not None]
+    """The chart of (day, figure from 0 to 100, second figure or None), in order and at equal distances."""
+    seconds = [second for _, _, second in said if second is not None]
+    figures = [first for _, first, _ in said] + seconds
     low, high = max(0, 10 * floor(min(figures) / 10) - 10), min(100, 10 * ceil(max(figures) / 10) + 10)
-    if high - low <= 60:
-        step = 10
-    else:
-        step = 20
+    step = 10 if high - low <= 60 else 20
     high = min(100, low + step * ceil((high - low) / step))
-    steps = max(len(said) - 1, 1)
-    across = [round(_SIDES + (100 - 2 * _SIDES) * nth / steps, 2) for nth in range(len(said))]
+    last = len(said) - 1
     points, others = [], []
     for nth, (day, first, second) in enumerate(said):
+        x = round(_MARGIN + (100 - 2 * _MARGIN) * nth / max(last, 1), 2)
         y = _y_in_history(first, low, high)
-        under = second is not None and second > first
-        wide = len(said) > _FEW and nth not in (0, len(said) - 1)
-        if under:
-            figure_y = y + 19
-        else:
-            figure_y = y - 10
-        points.append(HistoryDot(across[nth], y, f"{first:.0f}", figure_y, day, wide))
+        second_is_above = second is not None and second > first
+        figure_y = y + 19 if second_is_above else y - 10
+        wide = len(said) > _ALL_DAYS and nth not in (0, last)
+        points.append(HistoryDot(x, y, f"{first:.0f}", figure_y, day, wide))
         if second is not None:
-            others.append((across[nth], _y_in_history(second, low, high)))
+            others.append((x, _y_in_history(second, low, high)))
     path = _svg_path([(one.x, one.y) for one in points])
-    return HistoryChart(range(high, low - 1, -step), path, _svg_path(others), points, others)
+    levels = range(high, low - 1, -step)
+    return HistoryChart(levels=levels, line=path, second=_svg_path(others), points=points, others=others)
 
 
 def _y_in_history(value: float, low: float, high: float) -> float:
-    return round(TOLD * (high - value) / (high - low), 1)
+    return round(HEIGHT * (high - value) / (high - low), 1)
 
 
 def _svg_path(places: Sequence[tuple[float, float]]) -> str:
@@ -99,6 +98,7 @@ def _svg_path(places: Sequence[tuple[float, float]]) -> str:
 # Calibration
 
 SQUARE, LEFT, HEAD = 300, 34, 14
+"""Pixels: the side of the square, and its distance from the left and from the top."""
 
 
 def reliability(groups: Sequence[tuple[float, float, tuple[float, float], int]]) -> Reliability:
@@ -106,39 +106,41 @@ def reliability(groups: Sequence[tuple[float, float, tuple[float, float], int]])
     stated. A point's area grows with its count, from a size that can be seen to one that hides no other."""
     points = [
         CalibrationPoint(
-            _across(stated / 100),
-            _y_in_square(share),
-            round(min(2.4 + 1.04 * sqrt(count), 14), 1),
-            _y_in_square(high),
-            _y_in_square(low),
+            x=_x_in_square(stated / 100),
+            y=_y_in_square(share),
+            radius=round(min(2.4 + 1.04 * sqrt(count), 14), 1),
+            top=_y_in_square(high),
+            bottom=_y_in_square(low),
         )
         for stated, share, (low, high), count in groups
     ]
     path = ""
     if points:
         path = "M" + "L".join(f"{point.x:g} {point.y:g}" for point in points)
-    marks = [(_across(n / 100), _y_in_square(n / 100), n) for n in (0, 25, 50, 75, 100)]
-    return Reliability(points, path, marks, _beside_the_diagonal(points))
+    marks = [(_x_in_square(n / 100), _y_in_square(n / 100), n) for n in (0, 25, 50, 75, 100)]
+    return Reliability(points, path, marks, label=_beside_the_diagonal(points))
 
 
 def _beside_the_diagonal(points: Sequence[CalibrationPoint]) -> tuple[float, float]:
-    """Where words fit above the diagonal without touching a bar or the line between the points."""
-    drawn = [(point.x, point.bottom + (point.top - point.bottom) * nth / 40) for point in points for nth in range(41)]
-    drawn += [
+    """Where words fit above the diagonal without touching a bar or the line between the points.
+
+    Bars and lines are taken as 41 dots each; the first spot of a list is taken whose rectangle has no dot in it.
+    """
+    dots = [(point.x, point.bottom + (point.top - point.bottom) * nth / 40) for point in points for nth in range(41)]
+    dots += [
         (one.x + (other.x - one.x) * nth / 40, one.y + (other.y - one.y) * nth / 40)
         for one, other in pairwise(points)
         for nth in range(41)
     ]
-    spots = [
-        (_across(share / 100) - 9, _y_in_square(share / 100) - 12) for share in (27, 92, 60, 45, 75, 35, 52, 68, 84)
-    ]
+    shares = (0.27, 0.92, 0.6, 0.45, 0.75, 0.35, 0.52, 0.68, 0.84)  # along the diagonal, the best spots first
+    spots = [(_x_in_square(share) - 9, _y_in_square(share) - 12) for share in shares]
     for right, base in spots:
-        if not any(right - 60 <= x <= right + 4 and base - 16 <= y <= base + 6 for x, y in drawn):
+        if not any(right - 60 <= x <= right + 4 and base - 16 <= y <= base + 6 for x, y in dots):
             return right, base
     return spots[0]
 
 
-def _across(share: float) -> float:
+def _x_in_square(share: float) -> float:
     return round(LEFT + SQUARE * share, 1)
 
 

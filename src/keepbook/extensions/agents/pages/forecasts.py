@@ -1,11 +1,11 @@
-"""`/results/forecasts`: what was said to be likely, what came true, and whether the percentages mean anything.
+"""`/results/forecasts`: the forecasts, what came true, and whether their percentages mean anything.
 
-What is due and unanswered stands first, with the three answers there are. A forecast of an agent here and one that was
-recorded from outside are told apart by their mark, and scored alike. The person can record one here too, of their own
-or of somebody else's: whoever said it becomes an agent that is only recorded.
+Forecasts that are due and unanswered come first, with the three possible answers. One that was recorded from outside is
+marked, and scored like the others. The person can record a forecast here too, their own or somebody else's: whoever
+made it becomes an agent that is only recorded.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, NamedTuple
@@ -27,7 +27,7 @@ from keepbook.extensions.agents.book.scoring.forms import MAIN_SCORE, form_of, s
 from keepbook.extensions.agents.book.scoring.proper_scores import brier
 from keepbook.extensions.agents.pages.agents import names
 from keepbook.extensions.agents.pages.charts import HistoryChart, Reliability, history_chart, reliability
-from keepbook.extensions.agents.pages.results import PAGE, number_of, plot, whole_percent
+from keepbook.extensions.agents.pages.results import PAGE, count_pages, number_of, plot, whole_percent
 
 router: APIRouter = APIRouter(include_in_schema=False)
 
@@ -35,15 +35,13 @@ HOME = "/results/forecasts"
 CAME = {"true": "True", "false": "Not true", "void": "Cannot be told"}
 MARKS = {RECORDED_LATER: "Recorded later", SELF_GRADED: "Graded by the forecaster", BROUGHT_IN: "Late"}
 FORECAST = "forecast"
-"""The card type of those that are recorded on the page."""
+"""The card type of forecasts that are recorded on this page."""
 MYSELF = "Me"
 CURVE_FROM = 20
-"""From how many resolved forecasts on a curve is drawn; before, the table says what there is."""
+"""How many resolved forecasts it takes for a curve; with fewer there is only the table."""
 DRAWN = 8
-"""So many of the last figures are drawn."""
+"""How many of the last stated probabilities the history chart shows."""
 ANSWERS: dict[str, bool | str | None] = {"yes": True, "no": False, "void": None}
-
-
 SERIES_TITLES = {
     WITNESSED: "Witnessed",
     BROUGHT_IN: "Brought in, not witnessed",
@@ -53,7 +51,7 @@ SERIES_TITLES = {
 
 
 class SeriesChart(NamedTuple):
-    """One series of forecasts, and how it is drawn, from twenty on."""
+    """The calibration of one series of forecasts; `plot` is None below `CURVE_FROM`."""
 
     name: str
     title: str
@@ -62,6 +60,7 @@ class SeriesChart(NamedTuple):
 
 
 StatedProbability = tuple[datetime, float, float | None, str]
+"""When, the probability in percent, the conviction (of a second look), and its notes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +82,8 @@ class ForecastRow:
 
     @property
     def said(self) -> tuple[float, ...]:
-        """The probability that was stated, and every one that a later look stated, in percent."""
-        stated = self.decision.probability or 0.0
-        later = (one.card.slots.get("probability") for one in self.looks if one.card is not None)
-        return tuple(100 * one for one in (stated, *later) if one is not None)
+        """The stated probability, and that of every later look, in percent."""
+        return tuple(percent for _, percent, _, _ in self.told)
 
     @property
     def convictions(self) -> tuple[float, ...]:
@@ -106,25 +103,23 @@ class ForecastRow:
 
     @property
     def told(self) -> list[StatedProbability]:
-        """When what was said: the probability in percent, the conviction of a second look, and its words."""
+        """The stated probability, and that of every later look, in time order."""
         found: list[StatedProbability] = [
             (self.decision.decided_at, 100 * (self.decision.probability or 0.0), None, "")
         ]
         for look in self.looks:
-            if look.card is not None:
-                slots = look.card.slots
-            else:
-                slots = {}
-            if slots.get("probability") is not None:
-                at = look.made_at or look.finished_at or look.created_at
-                score = None
-                if slots.get("conviction_score") is not None:
-                    score = float(slots["conviction_score"])
-                found.append((at, 100 * slots["probability"], score, str(slots.get("notes") or "")))
+            if look.card is None or look.card.slots.get("probability") is None:
+                continue
+            slots = look.card.slots
+            at = look.made_at or look.finished_at or look.created_at
+            score = None
+            if slots.get("conviction_score") is not None:
+                score = float(slots["conviction_score"])
+            found.append((at, 100 * slots["probability"], score, str(slots.get("notes") or "")))
         return found
 
     def drawn(self, visit: Visit) -> HistoryChart:
-        """The last of it as a picture."""
+        """The last stated probabilities as a picture."""
         today = visit.now.astimezone(visit.zone).date()
 
         def day(at: datetime) -> str:
@@ -137,9 +132,11 @@ class ForecastRow:
 
     @property
     def in_words(self) -> str:
-        """What the picture shows."""
-        said, scores = (", ".join(f"{one:.0f}" for one in some) for some in (self.said, self.convictions))
-        return f"Probability {said} percent" + (f"; sure to {scores}" if scores else "")
+        """What the picture shows, for people who cannot see it."""
+        words = f"Probability {', '.join(f'{one:.0f}' for one in self.said)} percent"
+        if not self.convictions:
+            return words
+        return f"{words}; sure to {', '.join(f'{one:.0f}' for one in self.convictions)}"
 
     @property
     def came(self) -> str:
@@ -147,7 +144,7 @@ class ForecastRow:
 
     @property
     def mark(self) -> str:
-        """What is said of one that counts apart."""
+        """The remark on a forecast that counts in a series of its own; empty for one that was witnessed."""
         return MARKS.get(self.decision.series, "")
 
     @property
@@ -165,7 +162,7 @@ class ForecastRow:
 
 @dataclass(frozen=True, slots=True)
 class ForecastDraft:
-    """What stands in the form of a new forecast, and what is wrong with it."""
+    """What was typed into the form of a new forecast, and what is wrong with it."""
 
     by: str = ""
     question: str = ""
@@ -184,77 +181,85 @@ def forecasts_page(
     typed: Mapping[str, str] | None = None,
     draft: ForecastDraft | None = None,
 ) -> Response:
-    """The page; `answering` names the forecast whose form is open, `draft` what is about to be recorded."""
-    asked, book = visit.request.query_params, visit.book
-    desks = [one for one in book.agents.list() if book.agents.cards.find(one.card_type).forecast]
-    chosen = next((one for one in desks if one.id == asked.get("agent", "")), None)
+    """The page. `answering` is the id of the forecast whose form is open, `wrong` and `typed` are for that form;
+    `draft` is for the form of a new forecast."""
+    query, book = visit.request.query_params, visit.book
+    forecasters = [one for one in book.agents.list() if book.agents.cards.find(one.card_type).forecast]
+    chosen = next((one for one in forecasters if one.id == query.get("agent", "")), None)
     whose = None
     if chosen is not None:
         whose = chosen.id
     counts = book.decisions.count(agent=whose, forecasts=True)
     closed_in_all = counts["resolved"] + counts["expired"]
-    pages, open_pages = (max(1, -(-many // PAGE)) for many in (closed_in_all, counts["open"]))
-    number, open_number = (
-        min(number_of(asked.get("page", "1")), pages),
-        min(number_of(asked.get("open", "1")), open_pages),
-    )
+    pages, open_pages = count_pages(closed_in_all), count_pages(counts["open"])
+    page = min(number_of(query.get("page", "1")), pages)
+    open_page = min(number_of(query.get("open", "1")), open_pages)
     told: dict[str, Any] = {"agent": whose, "forecasts": True, "limit": PAGE}
-    opened = list(book.decisions.list(state="open", offset=(open_number - 1) * PAGE, by_due=True, **told))
-    closed = book.decisions.list(state=CLOSED, offset=(number - 1) * PAGE, **told)
-    answering = answering or asked.get("resolve")
-    # What the address names is shown whatever the page.
-    beside = {id for id in (answering, asked.get("history")) if id} - {one.run_id for one in opened}
-    for id in sorted(beside):
-        one = book.decisions.find(id)
-        if one is not None and one.state == "open":
-            opened.append(one)
+    opened = list(book.decisions.list(state="open", offset=(open_page - 1) * PAGE, by_due=True, **told))
+    closed = book.decisions.list(state=CLOSED, offset=(page - 1) * PAGE, **told)
+    answering = answering or query.get("resolve")
+    opened += _open_beside(visit, opened, (answering, query.get("history")))
     rows = _rows(visit, [*opened, *closed])
-    is_due = [one for one in rows[: len(opened)] if _is_due(one.decision, visit) or one.decision.run_id == answering]
-    shown = {one.decision.run_id for one in is_due}
-    if draft is None and "record" in asked:
-        if chosen:
-            draft = ForecastDraft(by=chosen.name)
+    open_rows, closed_rows = rows[: len(opened)], rows[len(opened) :]
+    due, later = [], []
+    for one in open_rows:
+        if one.decision.run_id == answering or _is_due(one.decision, visit):
+            due.append(one)
         else:
-            draft = ForecastDraft(by=MYSELF)
+            later.append(one)
+    if draft is None and "record" in query:
+        draft = ForecastDraft(by=chosen.name if chosen else MYSELF)
     scores = book.decisions.calibration(whose, forecasts=True)
     series = _series(visit, whose, scores)
     since = None
     if pages == 1:
         since = min((one.closed_at for one in closed if one.closed_at), default=None)
     return visit.page(
-        "forecasts.html", 422 if wrong or (draft and draft.error) else 200, desks=desks, chosen=chosen, counts=counts,
-        due=is_due, open=[one for one in rows[: len(opened)] if one.decision.run_id not in shown], found=scores,
-        closed=rows[len(opened) :], closed_in_all=closed_in_all, page=number, pages=pages, open_page=open_number,
-        open_pages=open_pages, wrong=wrong, answering=answering, typed=typed or {},
-        share=whole_percent, came=CAME, curve_from=CURVE_FROM,
-        plot=plot(scores.bands) if scores.resolved >= CURVE_FROM else None, series=series, empty_plot=reliability([]),
-        answered=book.decisions.find(asked.get("answered", "")), draft=draft,
-        recorded=book.decisions.find(asked.get("recorded", "")),
-        history=_forecast_to_draw(rows, rows[: len(opened)], asked.get("history", "")),
+        "forecasts.html", 422 if wrong or (draft and draft.error) else 200, desks=forecasters, chosen=chosen,
+        counts=counts, due=due, open=later, found=scores, closed=closed_rows, closed_in_all=closed_in_all, page=page,
+        pages=pages, open_page=open_page, open_pages=open_pages, wrong=wrong, answering=answering, typed=typed or {},
+        share=whole_percent, came=CAME, curve_from=CURVE_FROM, plot=_plot_if_enough(scores), series=series,
+        empty_plot=reliability([]), answered=book.decisions.find(query.get("answered", "")), draft=draft,
+        recorded=book.decisions.find(query.get("recorded", "")),
+        history=_forecast_to_draw(rows, open_rows, query.get("history", "")),
         next_due=min((one.expires for one in opened if one.expires and one.expires > visit.now), default=None),
         since=since,
     )  # fmt: skip
 
 
+def _open_beside(visit: Visit, opened: Sequence[Decision], ids: Iterable[str | None]) -> list[Decision]:
+    """The open forecasts among `ids` that this page does not list: what the address names is shown on every page."""
+    missing = {id for id in ids if id} - {one.run_id for one in opened}
+    found = (visit.book.decisions.find(id) for id in sorted(missing))
+    return [one for one in found if one is not None and one.state == "open"]
+
+
+def _plot_if_enough(scores: Calibration) -> Reliability | None:
+    if scores.resolved < CURVE_FROM:
+        return None
+    return plot(scores.bands)
+
+
 def _series(visit: Visit, whose: str | None, witnessed: Calibration) -> list[SeriesChart]:
-    """Each series that has enough resolved to say something, what was witnessed first."""
+    """The series that have enough resolved forecasts for figures, the witnessed one first."""
     found = []
     for name, title in SERIES_TITLES.items():
-        if name == WITNESSED:
-            one = witnessed
-        elif witnessed.resolved_by_series.get(name, 0) < ENOUGH:
-            continue
-        else:
-            one = visit.book.decisions.calibration(whose, forecasts=True, series=name)
-        if one.enough:
-            found.append(SeriesChart(name, title, one, plot(one.bands) if one.resolved >= CURVE_FROM else None))
+        scores = witnessed
+        if name != WITNESSED:
+            if witnessed.resolved_by_series.get(name, 0) < ENOUGH:
+                continue
+            scores = visit.book.decisions.calibration(whose, forecasts=True, series=name)
+        if scores.enough:
+            found.append(SeriesChart(name, title, scores, plot=_plot_if_enough(scores)))
     return found
 
 
 def _forecast_to_draw(rows: Sequence[ForecastRow], opened: Sequence[ForecastRow], asked: str) -> ForecastRow | None:
-    """The forecast whose history is drawn: the one asked for, else the first open one that has any."""
-    named = [row for row in rows if row.decision.run_id == asked]
-    return next((row for row in (*named, *opened) if len(row.told) > 1), None)
+    """The forecast whose history is drawn: the one asked for, or else the first open one, among those with a second
+    look."""
+    candidates = [row for row in rows if row.decision.run_id == asked]
+    candidates += opened
+    return next((row for row in candidates if len(row.told) > 1), None)
 
 
 def _is_due(one: Decision, visit: Visit) -> bool:
@@ -263,7 +268,7 @@ def _is_due(one: Decision, visit: Visit) -> bool:
 
 def _rows(visit: Visit, found: Sequence[Decision]) -> list[ForecastRow]:
     ids = [one.run_id for one in found]
-    named, types = names(visit, {one.agent_id for one in found}), visit.book.agents.cards
+    agent_names, types = names(visit, {one.agent_id for one in found}), visit.book.agents.cards
     runs, looks = visit.book.runs.several(ids), visit.book.runs.looks_at(ids)
     rows = []
     for one in found:
@@ -271,9 +276,12 @@ def _rows(visit: Visit, found: Sequence[Decision]) -> list[ForecastRow]:
         slots: dict[str, Any] = {}
         if card is not None:
             slots = card.slots
-        choices = possible_outcomes(kind, slots)
-        question = str(slots.get("question") or next((v for v in slots.values() if isinstance(v, str)), kind.title))
-        rows.append(ForecastRow(one, named[one.agent_id], question, choices, tuple(looks[one.run_id]), kind, slots))
+        first_text = next((value for value in slots.values() if isinstance(value, str)), kind.title)
+        row = ForecastRow(
+            decision=one, agent=agent_names[one.agent_id], question=str(slots.get("question") or first_text),
+            choices=possible_outcomes(kind, slots), looks=tuple(looks[one.run_id]), kind=kind, slots=slots,
+        )  # fmt: skip
+        rows.append(row)
     return rows
 
 
@@ -291,12 +299,12 @@ def answer(
     known: Annotated[str, Form()] = "",
     early: Annotated[str, Form()] = "",
 ) -> Response:
-    """The person says how a forecast came out, or says so anew."""
+    """Store how a forecast came out, for the first time or in place of an earlier answer."""
     book = visit.writing()
     try:
         said = ANSWERS.get(outcome, outcome)
-        told = {"at": known.strip() or None, "note": note.strip() or None, "settled_early": early.strip() or None}
-        book.decisions.answer(id, said, **told)
+        at, why_early = known.strip() or None, early.strip() or None
+        book.decisions.answer(id, said, at=at, note=note.strip() or None, settled_early=why_early)
     except Invalid as error:
         typed = {"note": note, "known": known, "early": early, "outcome": outcome}
         return forecasts_page(visit, answering=id, wrong=error, typed=typed)
@@ -313,7 +321,7 @@ def record(
     made: Annotated[str, Form()] = "",
     reason: Annotated[str, Form()] = "",
 ) -> Response:
-    """The person writes down a forecast that was made elsewhere, or in their own head."""
+    """Record a forecast that was made elsewhere, or by the person."""
     book = visit.writing()
     try:
         card: dict[str, Any] = {"question": question.strip(), "probability": _share(likely), "resolves_by": _due(due)}
@@ -327,7 +335,7 @@ def record(
 
 
 def _share(typed: str) -> float:
-    """In percent, as people say it."""
+    """A typed percentage, such as `70 %`, as a share of 1."""
     try:
         percent = float(typed.replace("%", "").replace(",", ".").strip())
     except ValueError:
@@ -338,7 +346,7 @@ def _share(typed: str) -> float:
 
 
 def _due(typed: str) -> str:
-    """A date means the end of that day."""
+    """A typed date or time; a date alone means the end of that day."""
     if not typed.strip():
         raise Invalid("say by when it is decided", field="resolves_by")
     if len(typed.strip()) == len("2026-01-01"):
@@ -347,7 +355,7 @@ def _due(typed: str) -> str:
 
 
 def _source(visit: Visit, name: str) -> str:
-    """Who said it: an agent with forecasts of that name, else a new one that is only recorded."""
+    """The id of the agent who made a recorded forecast: the one of that name, or a new one that is only recorded."""
     book = visit.writing()
     known = next((one for one in book.agents.list() if one.name.casefold() == name.casefold()), None)
     if known is None:

@@ -1,7 +1,7 @@
-"""`/agents/new` and `/agents/{id}/edit`: one form. What does not fit comes back with what was typed, and says why.
+"""`/agents/new` and `/agents/{id}/edit`: the form of an agent. A refused form comes back as typed, with the reason.
 
-A template fills the form and saves nothing. A dry run says what a run would find: the times, what is sent, whether
-anybody can answer; it keeps nothing, writes nothing and sends nothing.
+A template fills the form and saves nothing. A dry run shows the next times of the schedule, the prompt that a run would
+be sent, and whether there is a model to answer it; it stores nothing and asks no model.
 """
 
 from dataclasses import dataclass
@@ -27,11 +27,11 @@ from keepbook.models.model import with_hidden
 router: APIRouter = APIRouter(include_in_schema=False)
 
 SPARE = 2
-"""How many empty rows the team has, so that it can grow without a script."""
+"""How many empty rows the team's table has, so that specialists can be added without a script."""
 
 
 class AgentForm(BaseModel):
-    """The form as it was sent: a field that was left empty is not there."""
+    """The form as it was sent. A browser leaves out empty fields, hence the defaults."""
 
     name: str = ""
     instructions: str = ""
@@ -39,9 +39,10 @@ class AgentForm(BaseModel):
     card_type: str = "note"
     schedule: str = ""
     when: str | None = None
-    """The picker; where a form has none, the schedule is as written."""
+    """The choice in the schedule picker; None if the form has no picker, and only `schedule` counts."""
     at: str = "07:00"
     do: str = "save"
+    """Which button sent the form: `save`, or `try` for a dry run."""
     template: str = ""
     adapter: str = ADAPTERS[0]
     model: str = ""
@@ -57,21 +58,21 @@ class AgentForm(BaseModel):
 
     @property
     def team(self) -> list[dict[str, str]]:
-        """The rows of the team that say anything."""
-        rows = zip(self.team_name, self.team_instructions, self.team_model, strict=False)
-        found = [{"name": name.strip(), "instructions": task, "model": model.strip()} for name, task, model in rows]
-        return [row for row in found if any(row.values())]
+        """The rows of the team's table that are not empty."""
+        columns = zip(self.team_name, self.team_instructions, self.team_model, strict=False)
+        rows = [{"name": name.strip(), "instructions": task, "model": model.strip()} for name, task, model in columns]
+        return [row for row in rows if any(row.values())]
 
     def agent_fields(self) -> dict[str, Any]:
-        """The fields in the form that the book takes."""
-        plain = self.model_dump(
-            exclude={"team_name", "team_instructions", "team_model", "when", "at", "do", "template"}
-        )
+        """The form as arguments of `agents.create` and `agents.update`."""
+        only_of_form = {"team_name", "team_instructions", "team_model", "when", "at", "do", "template"}
+        fields = self.model_dump(exclude=only_of_form)
         team = [{**row, "model": row["model"] or None} for row in self.team]
-        return plain | {"model": self.model.strip() or None, "schedule": self.cron or None, "team": team}
+        return fields | {"model": self.model.strip() or None, "schedule": self.cron or None, "team": team}
 
     @property
     def cron(self) -> str:
+        """The schedule that was picked or written; empty for none."""
         written = self.schedule.strip()
         if self.when is None:
             return written
@@ -95,14 +96,16 @@ class RunRehearsal:
     """What a dry run found."""
 
     lines: int
+    """How many lines of the block a run would be given."""
     tokens: int
+    """An estimate for `sent`."""
     rule: str | None
-    """The rule that would compute the card; None where a model would be asked."""
+    """The rule that would compute the card; None if a model would be asked."""
     sent: str
 
 
 def rehearse_run(visit: Visit, written: AgentForm) -> RunRehearsal:
-    """A dry run: nothing is stored, and nobody is asked."""
+    """Carry out a dry run: nothing is stored, and no model is asked."""
     book = visit.book
     block = None
     if written.use_block and book.choices.memory:
@@ -113,18 +116,13 @@ def rehearse_run(visit: Visit, written: AgentForm) -> RunRehearsal:
         card=card, block=block, now=visit.now, zone=book.zone,
     )  # fmt: skip
     sent = f"{conversation.system}\n\n{with_hidden(conversation.said[-1])}"
-    if block:
-        lines = len(block.shown)
-    else:
-        lines = 0
-    rule = None
-    if card:
-        rule = card.computed
-    return RunRehearsal(lines, estimate(sent), rule, sent)
+    lines = len(block.shown) if block else 0
+    rule = card.computed if card else None
+    return RunRehearsal(lines=lines, tokens=estimate(sent), rule=rule, sent=sent)
 
 
-def _begun(key: str) -> AgentForm:
-    """The form as a template fills it."""
+def _from_template(key: str) -> AgentForm:
+    """The form as a template fills it; an empty form if there is no such template."""
     start = BY_KEY.get(key)
     if start is None:
         return AgentForm(when="", use_block=True)
@@ -135,10 +133,12 @@ def _begun(key: str) -> AgentForm:
 
 
 def _next(written: AgentForm, visit: Visit) -> list[datetime]:
-    """The next three times; none where there is no schedule, or none that can be read."""
+    """The next three times of the schedule; empty if there is none, or if it cannot be read."""
+    if not written.cron:
+        return []
     moment, found = visit.now, list[datetime]()
     try:
-        while written.cron and len(found) < 3:
+        for _ in range(3):
             moment = following(written.cron, moment, visit.book.zone)
             found.append(moment)
     except Invalid:
@@ -167,16 +167,20 @@ def _form(
 
 
 def _lacks_model(visit: Visit, written: AgentForm) -> bool:
-    """Whether it would run without anybody who could judge: a card is a model's, or a named rule's."""
-    card = visit.book.agents.cards.types.get(written.card_type)
-    if written.adapter != ADAPTERS[0] or (card is not None and card.computed is not None):
+    """Whether a run would need a model and there is none. Other adapters bring one of their own, and some cards are
+    computed by a rule."""
+    if written.adapter != ADAPTERS[0]:
         return False
-    return (written.model.strip() or visit.kb.models.chat.name) == OFFLINE
+    card = visit.book.agents.cards.types.get(written.card_type)
+    if card is not None and card.computed is not None:
+        return False
+    model = written.model.strip() or visit.kb.models.chat.name
+    return model == OFFLINE
 
 
 @router.get(f"{HOME}/new")
 def new(visit: Visiting, template: str = "") -> Response:
-    return _form(visit, _begun(template), None)
+    return _form(visit, _from_template(template), None)
 
 
 @router.post(f"{HOME}/new")

@@ -1,4 +1,4 @@
-"""Agents and Results in the menu, and who answers in the one chat with an agent."""
+"""The places Agents and Results in the menu, and what a chat with an agent shows of that agent."""
 
 from keepbook.book.chats.face import Chat
 from keepbook.doors.http.web.frame.extension_pages import ChatPartner, NavItem
@@ -14,7 +14,7 @@ PLACES = (
 
 
 def hidden(visit: Visit) -> set[str]:
-    """Agents, until there is one; Results, until one has decided something."""
+    """The places that the menu hides: Agents until there is an agent, Results until there is a decision."""
     if decisions.are_there(visit.book):
         return set()
     if visit.book.agents.list():
@@ -23,7 +23,7 @@ def hidden(visit: Visit) -> set[str]:
 
 
 def chat_partner(chat: Chat) -> ChatPartner | None:
-    """The agent whose one chat this is."""
+    """The agent that answers in this chat; None if it is no chat with an agent."""
     agent = None
     if chat.thread.agent:
         agent = agent_of(chat)

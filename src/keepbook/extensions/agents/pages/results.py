@@ -1,11 +1,12 @@
 """`/results/trade-decisions`: what the agents decided, how it turned out, and whether their conviction means anything.
 
-Under ten resolved decisions there are no figures and no plot: the page says so. Whether a decision may be looked at
-again or marked exited the book decides; the page only does not offer what would be refused.
+Under ten resolved decisions there are no figures and no plot, and the page says so. The book decides whether a decision
+may be looked at again or marked exited; the page offers only what the book would accept.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form
@@ -27,6 +28,7 @@ router: APIRouter = APIRouter(include_in_schema=False)
 
 HOME = "/results/trade-decisions"
 PAGE = 25
+"""How many decisions one page lists."""
 REGIMES = {"trend_up": "Trend up", "trend_down": "Trend down", "chop": "Sideways", "unknown": "Not known"}
 OUTCOMES = {
     "target": "Target touched",
@@ -47,12 +49,12 @@ class DecisionRow:
 
     @property
     def scored(self) -> list[dict[str, Any]]:
-        """What those said that came to an end."""
+        """The slots of the second looks that ended in a card."""
         return [look.card.slots for look in self.looks if look.card is not None]
 
     @property
     def failed(self) -> Run | None:
-        """The last look, where it failed."""
+        """The last look, if it failed."""
         if self.looks and self.looks[-1].status == "failed":
             return self.looks[-1]
         return None
@@ -68,7 +70,7 @@ class DecisionRow:
 
     @property
     def line(self) -> ChartCurve | None:
-        """Against the whole scale: a small change shall look small."""
+        """The convictions, drawn on the whole scale from 0 to 100, so that a small change looks small."""
         if len(self.convictions) > 1:
             return curve(self.convictions, low=0, high=100)
         return None
@@ -81,7 +83,7 @@ class DecisionRow:
 
     @property
     def trades(self) -> bool:
-        """Whether it holds something, or would: a WAIT does not."""
+        """Whether this is a trade; a decision to WAIT is none."""
         return self.decision.action in SIDES
 
     @property
@@ -90,25 +92,26 @@ class DecisionRow:
         if one.outcome == "expired" and not self.trades:
             return "Waited until it expired"
         said = OUTCOMES.get(one.outcome or "", "Closed")
-        priced = one.outcome == "exited" and one.exit_price is not None
-        if priced:
-            return f"{said} at {plain_number(one.exit_price or 0)}"
+        if one.outcome == "exited" and one.exit_price is not None:
+            return f"{said} at {plain_number(one.exit_price)}"
         return said
 
 
 def results_page(
     visit: Visit, *, exiting: str | None = None, typed: str | None = None, wrong: Invalid | None = None
 ) -> Response:
-    """The page; `exiting` names the open decision whose form is open, `typed` what stands in its field."""
-    asked = visit.request.query_params
+    """The page. `exiting` is the id of the decision whose form is open, `typed` the text in its field, `wrong` why that
+    was refused."""
+    query = visit.request.query_params
     told = _results_context(
-        visit, asked.get("agent", "")[:200], number_of(asked.get("page", "1")), number_of(asked.get("open", "1"))
-    )
+        visit, query.get("agent", "")[:200],
+        page=number_of(query.get("page", "1")), open_page=number_of(query.get("open", "1")),
+    )  # fmt: skip
     told |= {
-        "exiting": exiting or asked.get("exit"),
+        "exiting": exiting or query.get("exit"),
         "typed": typed,
         "wrong": wrong,
-        "exited": visit.book.decisions.find(asked.get("exited", "")),
+        "exited": visit.book.decisions.find(query.get("exited", "")),
         "figure": plain_number,
         "signed": cards.signed_number,
         "share": whole_percent,
@@ -116,38 +119,37 @@ def results_page(
         "regimes": REGIMES,
         "regime_bars": REGIME_BARS,
     }
-    if wrong:
-        return visit.page("results.html", 422, **told)
-    return visit.page("results.html", 200, **told)
+    return visit.page("results.html", 422 if wrong else 200, **told)
 
 
-def _results_context(visit: Visit, agent: str, number: int, open_number: int) -> dict[str, Any]:
+def _results_context(visit: Visit, agent: str, *, page: int, open_page: int) -> dict[str, Any]:
+    """The values for the template that the decisions of an agent give, or of all agents if there is none of that id."""
     book = visit.book
-    desks = [one for one in book.agents.list() if book.agents.cards.find(one.card_type).follow]
-    chosen = next((one for one in desks if one.id == agent), None)
+    traders = [one for one in book.agents.list() if book.agents.cards.find(one.card_type).follow]
+    chosen = next((one for one in traders if one.id == agent), None)
     whose = None
     if chosen is not None:
         whose = chosen.id
     followed = [name for name, one in book.agents.cards.types.items() if one.follow]
     counts = book.decisions.count(agent=whose, card_types=followed)
-    over = counts["resolved"] + counts["expired"]
-    pages, open_pages = max(1, -(-over // PAGE)), max(1, -(-counts["open"] // PAGE))
-    number, open_number = min(number, pages), min(open_number, open_pages)
+    closed_in_all = counts["resolved"] + counts["expired"]
+    pages, open_pages = count_pages(closed_in_all), count_pages(counts["open"])
+    page, open_page = min(page, pages), min(open_page, open_pages)
     told: dict[str, Any] = {"agent": whose, "card_types": followed, "limit": PAGE}
-    open_ones = book.decisions.list(state="open", offset=(open_number - 1) * PAGE, **told)
-    shown = book.decisions.list(state=CLOSED, offset=(number - 1) * PAGE, **told)
+    opened = book.decisions.list(state="open", offset=(open_page - 1) * PAGE, **told)
+    closed = book.decisions.list(state=CLOSED, offset=(page - 1) * PAGE, **told)
     found = book.decisions.calibration(whose)
     return {
-        "desks": desks,
+        "desks": traders,
         "chosen": chosen,
-        "open": _rows(visit, open_ones),
-        "closed": _rows(visit, shown),
-        "closed_in_all": over,
+        "open": _rows(visit, opened),
+        "closed": _rows(visit, closed),
+        "closed_in_all": closed_in_all,
         "open_in_all": counts["open"],
-        "open_page": open_number,
+        "open_page": open_page,
         "open_pages": open_pages,
         "since": book.decisions.first_resolved(whose),
-        "page": number,
+        "page": page,
         "pages": pages,
         "found": found,
         "plot": plot(found.bands) if found.enough else None,
@@ -156,18 +158,29 @@ def _results_context(visit: Visit, agent: str, number: int, open_number: int) ->
 
 
 def _rows(visit: Visit, decisions: Sequence[Decision]) -> list[DecisionRow]:
-    named = names(visit, {one.agent_id for one in decisions})
+    agent_names = names(visit, {one.agent_id for one in decisions})
     looks = visit.book.runs.looks_at([one.run_id for one in decisions])
-    return [DecisionRow(one, named[one.agent_id], tuple(looks[one.run_id])) for one in decisions]
+    return [DecisionRow(one, agent_names[one.agent_id], tuple(looks[one.run_id])) for one in decisions]
 
 
 def plot(bands: Sequence[Band]) -> Reliability:
-    """Only of bands with enough in them for a share."""
-    told = ((one.stated, one.share, one.interval, one.count) for one in bands)
-    return reliability([(at, part, span, count) for at, part, span, count in told if part is not None and span])
+    """The chart of the bands that have enough decisions for a share."""
+    return reliability(
+        [
+            (one.stated, one.share, one.interval, one.count)
+            for one in bands
+            if one.share is not None and one.interval is not None
+        ]
+    )
+
+
+def count_pages(entries: int) -> int:
+    """How many pages of `PAGE` entries it takes; an empty list has one page too."""
+    return max(1, ceil(entries / PAGE))
 
 
 def number_of(text: str) -> int:
+    """The number of a page as it stands in an address; 1 if that is no number."""
     if text.isascii() and text.isdecimal() and len(text) < 8:
         return max(int(text), 1)
     return 1
@@ -181,7 +194,7 @@ def whole_percent(value: float | None) -> str:
 
 
 def _tone(value: float | None) -> str:
-    """The class that colours a figure; its sign says the same."""
+    """The CSS class that colours a figure by its sign."""
     if value is None or abs(value) < 0.005:
         return "faint"
     if value > 0:
@@ -203,7 +216,7 @@ def show(visit: Visiting) -> Response:
 def mark_exited(
     visit: Changing, id: str, price: Annotated[str, Form()] = "", back: Annotated[str, Form()] = ""
 ) -> Response:
-    """The person got out of an open decision, at this price."""
+    """Store that the person got out of an open trade, at this price."""
     book = visit.writing()
     try:
         book.decisions.exit(id, _price(price))

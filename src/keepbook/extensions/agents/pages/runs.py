@@ -1,7 +1,7 @@
-"""`/runs/{id}`: what a run was asked, what was said in it, the card it ended in, and every later look at that.
+"""`/runs/{id}`: what a run was asked, what was said in it, the card it ended in, and every second look at that.
 
-A run that is at work is shown so, and a small script looks again until it is done. A second look is a run of its own;
-the page of the first one is where its conviction is followed.
+While a run is at work, a small script reloads the page until it is done. A second look is a run of its own; the page of
+the run that was looked at shows how the conviction changed.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,9 @@ from keepbook.extensions.agents.pages.agents import WAIT, names
 router: APIRouter = APIRouter(include_in_schema=False)
 
 REVIEW = "get_my_decisions"
+"""The tool whose use shows that the agent looked at its previous decisions."""
 READ = 160
+"""Characters of a specialist's report that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class TranscriptStep:
 
 @dataclass(frozen=True, slots=True)
 class SpecialistRead:
-    """What one of the team made of it."""
+    """The run of a specialist, and the beginning of its report, or of its error."""
 
     run: Run
     text: str
@@ -60,12 +62,11 @@ class SpecialistRead:
 def show(visit: Visiting, id: str) -> Response:
     book = visit.book
     run, types = book.runs.get(id), book.agents.cards
-    if run.kind != "re-examination":
+    again: list[Run] = []
+    if run.kind != RE_EXAMINATION:
         again = list(book.runs.re_examinations(id))
-    else:
-        again = []
     decision = book.decisions.find(id)
-    said = [_transcript_step(line) for line in book.runs.transcript(id)]
+    said = [_transcript_step(turn) for turn in book.runs.transcript(id)]
     parent = None
     if run.parent_run:
         parent = book.runs.get(run.parent_run)
@@ -83,20 +84,20 @@ def show(visit: Visiting, id: str) -> Response:
     )  # fmt: skip
 
 
-def _transcript_step(line: TranscriptTurn) -> TranscriptStep:
-    if isinstance(line.parts, dict):
-        parts = line.parts
-    else:
-        parts = {}
+def _transcript_step(turn: TranscriptTurn) -> TranscriptStep:
+    parts: dict[str, Any] = {}
+    if isinstance(turn.parts, dict):
+        parts = turn.parts
     calls = [ToolUse(_call(one), one.get("answer") or "") for one in parts.get("calls", ())]
-    who = {"user": "prompt", "assistant": "answer"}.get(line.role, line.role)
-    return TranscriptStep(who, line.text, calls, parts.get("hidden") or "")
+    who = {"user": "prompt", "assistant": "answer"}.get(turn.role, turn.role)
+    return TranscriptStep(who=who, text=turn.text, calls=calls, hidden=parts.get("hidden") or "")
 
 
 def _call(call: dict[str, Any]) -> str:
-    """`get_bars(symbol="ETH/USDT", limit=60)`."""
-    told = call.get("arguments") or {}
-    return f"{call.get('name', '')}({', '.join(f'{name}={_argument(value)}' for name, value in told.items())})"
+    """A tool call as it would be written: `get_bars(symbol="ETH/USDT", limit=60)`."""
+    arguments = call.get("arguments") or {}
+    written = ", ".join(f"{name}={_argument(value)}" for name, value in arguments.items())
+    return f"{call.get('name', '')}({written})"
 
 
 def _argument(value: object) -> str:
@@ -114,8 +115,10 @@ def _is_there(visit: Visit, agent_id: str) -> bool:
 
 
 def _way_on(visit: Visit, run: Run) -> str:
-    """Where a run that failed is asked for once more; nothing where that is not the person's to ask here."""
-    if run.status != "failed" or run.specialist or not visit.may("agents.run") or not _is_there(visit, run.agent_id):
+    """The address of the form that runs a failed run again; empty if the run did not fail or cannot be repeated."""
+    if run.status != "failed" or run.specialist:
+        return ""
+    if not visit.may("agents.run") or not _is_there(visit, run.agent_id):
         return ""
     if run.kind == RE_EXAMINATION and run.parent_run and visit.book.runs.may_re_examine(run.parent_run):
         return f"/runs/{run.parent_run}/re-examine"
@@ -127,17 +130,16 @@ def _way_on(visit: Visit, run: Run) -> str:
 def _reads(visit: Visit, id: str) -> list[SpecialistRead]:
     reads = []
     for one in visit.book.runs.specialists(id):
-        said = [line.text for line in visit.book.runs.transcript(one.id) if line.role == "assistant"]
-        if said:
-            text = " ".join(said[-1].split())
-        else:
-            text = one.error or ""
-        reads.append(SpecialistRead(one, f"{text[:READ].rstrip()}…" if len(text) > READ else text))
+        answers = [turn.text for turn in visit.book.runs.transcript(one.id) if turn.role == "assistant"]
+        text = " ".join(answers[-1].split()) if answers else one.error or ""
+        if len(text) > READ:
+            text = f"{text[:READ].rstrip()}…"
+        reads.append(SpecialistRead(one, text))
     return reads
 
 
 def _block_of_run(visit: Visit, id: str) -> BlockGroups | None:
-    """The block that the run was given, unless it was given none or it was erased since."""
+    """The block that the run was given; None if it was given none, or if that was erased since."""
     with visit.book.reading() as (tx, _, _):
         kept = injections.find_injection(tx, id, injections.CHAT)
     if kept is None or not kept.block:
@@ -150,7 +152,7 @@ def _block_of_run(visit: Visit, id: str) -> BlockGroups | None:
 
 @router.post("/runs/{id}/re-examine")
 async def re_examine(visit: Changing, id: str, back: Annotated[str, Form()] = "") -> Response:
-    """Look again, if the card still allows it; where it does not, the book refuses."""
+    """Begin a second look at a run. The book refuses it if the card does not allow it now."""
     runner = visit.kb.runner(visit.writing())
     queued = await run_in_threadpool(runner.queue_again, id)
     await visit.request.app.state.runs.stay(runner.perform(queued.id), wait=WAIT)

@@ -1,7 +1,7 @@
-"""How a new agent may begin: templates that fill the form, and schedules in words.
+"""What the form of a new agent offers: templates that fill it, and a picker of schedules.
 
-A template says whether a named rule does its work or whether it needs a model; the form says so before anything is
-saved. The words cover the schedules that people mean; any other is cron, and shown as written.
+A template says whether it needs a model or a rule computes its card, and the form shows that before anything is saved.
+The picker has the usual schedules; any other is written as cron.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from keepbook.patterns import regex
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """What the form is filled with, and what is said about it."""
+    """What the form is filled with, and how the template is described: by `words`, and by `card` (what it ends in)."""
 
     key: str
     name: str
@@ -22,6 +22,7 @@ class Template:
     card: str
     needs_model: bool = True
     when: str = ""
+    """A key of `WHEN`."""
     at: str = "07:00"
     review: bool = False
 
@@ -66,27 +67,29 @@ DAYS = {
     "6": "Every Saturday", "0": "Every Sunday",
 }  # fmt: skip
 WHEN = {"": "Only by hand", "daily": "Every day", "weekdays": "Monday to Friday", **DAYS, CRON: "As written below"}
-"""What the picker offers."""
-_FIELDS = {"daily": "*", "weekdays": "1-5", **{day: day for day in DAYS}}
-_SIMPLE = regex(r"([0-5]?\d) ([01]?\d|2[0-3]) \* \* (\*|1-5|[0-6])")
+"""What the picker offers, by the value that the form sends."""
+_WEEKDAY_FIELDS = {"daily": "*", "weekdays": "1-5", **{day: day for day in DAYS}}
+"""The fifth field of a cron schedule, by the choice in the picker."""
+_SIMPLE = regex(r"(?P<minute>[0-5]?\d) (?P<hour>[01]?\d|2[0-3]) \* \* (?P<weekday>\*|1-5|[0-6])")
+"""A cron schedule that the picker can show: one time a day, every day or on some weekdays."""
 
 
 def to_cron(when: str, at: str, written: str) -> str:
-    """The schedule that the picker means; for what it does not know, what was written."""
-    if when not in _FIELDS:
-        return "" if when == "" else written
+    """The cron schedule for a choice in the picker and a time; empty for none, and `written` for any other choice."""
+    if when == "":
+        return ""
     hour, _, minute = at.partition(":")
-    if hour.isdecimal() and minute[:2].isdecimal():
-        return f"{int(minute)} {int(hour)} * * {_FIELDS[when]}"
+    if when in _WEEKDAY_FIELDS and hour.isdecimal() and minute[:2].isdecimal():
+        return f"{int(minute)} {int(hour)} * * {_WEEKDAY_FIELDS[when]}"
     return written
 
 
 def to_words(schedule: str) -> tuple[str, str]:
-    """What the picker shows for a schedule, and the time."""
+    """The choice in the picker and the time that show a cron schedule."""
     if not schedule.strip():
         return "", "07:00"
     found = _SIMPLE.fullmatch(" ".join(schedule.split()))
     if found is None:
         return CRON, "07:00"
-    days = next(when for when, field in _FIELDS.items() if field == found[3])
-    return days, f"{int(found[2]):02}:{int(found[1]):02}"
+    when = next(when for when, field in _WEEKDAY_FIELDS.items() if field == found["weekday"])
+    return when, f"{int(found['hour']):02}:{int(found['minute']):02}"

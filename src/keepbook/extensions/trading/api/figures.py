@@ -1,4 +1,4 @@
-"""`/api/trading`: what came of it, of a skill, a deployment, or all where none is named; and the market's bars."""
+"""`/api/trading`: the results of a skill, of a deployment, or of all if none is named; and the market's bars."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -112,7 +112,7 @@ def list_loads(call: ReadTradingCall, limit: Annotated[int, Query(ge=1, le=1000)
     return json_response(Loads(list(call.book.trading.loads(limit=limit))))
 
 
-# What everybody here shares
+# Bars and market events, which belong to the whole installation
 
 
 @dataclass(frozen=True)

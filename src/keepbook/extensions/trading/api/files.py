@@ -1,7 +1,7 @@
 """`/api/trading/import`: files of every kind, those of brokers among them.
 
-Bars and events belong to the whole installation: only its own programs load them, with a service token or on a server
-without tokens. A wrong row of a file is told and costs no good one.
+Bars and events belong to the whole installation: they can be loaded only with a service token, or on a server without
+tokens. A wrong row of a file is reported, and the good ones are loaded.
 """
 
 import io
@@ -41,21 +41,21 @@ LAYOUTS = {
     "bars": bars.LAYOUT, "events": events.LAYOUT, "trades": TRADES, "positions": POSITIONS, "skills": SKILL_FILE,
     "deployments": DEPLOYMENT_FILE,
 }  # fmt: skip
-_OF_EVERYBODY = frozenset(("/api/trading/bars", "/api/trading/symbols"))
+_SHARED_PATHS = frozenset(("/api/trading/bars", "/api/trading/symbols"))
 
 
-def _of_nobody(path: str, query: Mapping[str, list[str]]) -> bool:
-    """Whether a request is about bars and events, which everybody shares."""
+def _is_of_no_owner(path: str, query: Mapping[str, list[str]]) -> bool:
+    """Whether a request is about bars and events, which belong to no owner."""
     if path == "/api/trading/import":
         kinds = query.get("kind", [])
         return len(kinds) == 1 and kinds[0] in SHARED
-    return path in _OF_EVERYBODY or path.startswith("/api/trading/market-events/")
+    return path in _SHARED_PATHS or path.startswith("/api/trading/market-events/")
 
 
 PATHS = PathRules(
     imports=regex(r"(?:/api)?/trading/import|/trading/(?:[^/]+/)?load"),
     command="keepbook trading import",
-    of_nobody=_of_nobody,
+    of_nobody=_is_of_no_owner,
 )
 
 _FILE = {
@@ -101,13 +101,13 @@ async def import_trading_file(
 ) -> Response:
     """Loading the same file again changes nothing. Wrong rows are told in `refused` and counted in `wrong`. Trades of a
     broker's file are recognised and paired."""
-    if kind in SHARED and not _installations_own(call):
+    if kind in SHARED and not _may_load_shared(call):
         raise NotAllowed(
             f"{kind} are shared by everybody here; load them with a service token, or with keepbook trading import",
             code="installation_only",
         )
     sent = await request.body()
-    told = {
+    told: dict[str, Any] = {
         "format": format,
         "columns": mapping.parse_pairs(map, "map"),
         "zone": zone,
@@ -117,11 +117,13 @@ async def import_trading_file(
         "corrections": corrections,
     }
     sizes = mapping.sizes(multiplier)
-    readable = kind == "trades" and not sent.startswith((PARQUET, SQLITE))
-    if readable and (brokers if brokers is not None else format or map or not has_own_columns(sent)):
-        return await run_in_threadpool(
-            _bring_in, call, sent, told | {"deployment": deployment_id, "multipliers": sizes}
-        )
+    if kind == "trades" and not sent.startswith((PARQUET, SQLITE)):
+        is_brokers = brokers
+        if is_brokers is None:
+            is_brokers = bool(format or map) or not has_own_columns(sent)
+        if is_brokers:
+            told |= {"deployment": deployment_id, "multipliers": sizes}
+            return await run_in_threadpool(_bring_in, call, sent, told)
     if kind == "trades" and sent.startswith(SQLITE):
         kind = "freqtrade"
     if kind == "freqtrade":
@@ -168,8 +170,9 @@ def say_split(call: Loading, told: SplitTold) -> Response:
 
 
 def _refuse_half(sent: bytes) -> None:
-    """A database in write-ahead mode is whole only with the file beside it, which was not sent."""
-    if sent.startswith(SQLITE) and sent[18:19] == b"\x02":
+    """Raise if this is a database in write-ahead mode: part of it is in a second file, which was not sent."""
+    is_in_wal_mode = sent[18:19] == b"\x02"  # the "file format write version" of SQLite's header
+    if sent.startswith(SQLITE) and is_in_wal_mode:
         raise Invalid(
             "this database is in write-ahead mode: what the bot wrote last may stand in the file beside it, "
             "tradesv3.sqlite-wal, which was not sent. Send a copy made with: sqlite3 tradesv3.sqlite \"VACUUM INTO "
@@ -183,7 +186,8 @@ def _load(call: Call, kind: str, sent: bytes, own: dict[str, Any], market: dict[
     else:
         told = {"deployment": own["deployment"]}
     source = _read(sent, kind, told, limits_in(call.kb.settings))
-    # The shared tables are written beside the owner's transaction; SQLite has one writer, so it must not be open.
+    # Bars and events are written in a transaction of their own. SQLite has one writer, so that the owner's transaction,
+    # which `call.write` opens, must not be open meanwhile.
     if kind == "bars":
         return json_response(call.kb.market.load(source, symbol=market["symbol"], timeframe=market["timeframe"]))
     if kind == "events":
@@ -194,7 +198,7 @@ def _load(call: Call, kind: str, sent: bytes, own: dict[str, Any], market: dict[
 
 
 def _read(sent: bytes, kind: str, told: dict[str, str | None], limits: ReadingLimits) -> Source:
-    """What was sent as lines; or, if it is large or packed, read to its end before anything is written."""
+    """What was sent, as lines of text; or its rows, read to the end, if it is large, packed or a database."""
     if kind != "freqtrade" and is_small_text(sent):
         return io.StringIO(sent.decode("utf-8", "surrogateescape"), newline="")
     with as_file(sent) as path:
@@ -203,5 +207,6 @@ def _read(sent: bytes, kind: str, told: dict[str, str | None], limits: ReadingLi
         return RowsRead(read_rows(path, LAYOUTS[kind], told, limits, "rows"))
 
 
-def _installations_own(call: Call) -> bool:
+def _may_load_shared(call: Call) -> bool:
+    """Whether the caller acts for the whole installation: with a service token, or on a server without tokens."""
     return call.caller.kind == "service" or call.caller.token_id is None

@@ -1,7 +1,7 @@
-"""`/api/trading`: skills, deployments, trades, coming events and lessons; the files they come from are beside it.
+"""`/api/trading`: skills, deployments, trades, coming events and lessons. `files` loads what they come from.
 
-A skill or a deployment is named by its id or its name. What is computed takes `known_at` and uses only what was known
-then.
+A skill or a deployment is given by its id or its name. Whatever is computed takes `known_at`, and uses only what was
+known then.
 """
 
 from dataclasses import dataclass
@@ -233,7 +233,7 @@ def change_skill(call: ChangeSkillsCall, id: SkillIdPath, said: SkillFields, if_
     def do(book: Book) -> Skill:
         with book.transaction():
             skill = book.trading.skill(id)
-            _refuse_miss(skill, if_match)
+            _refuse_changed(skill, if_match)
             for field, value in given.items():
                 book.trading.set_field(skill.id, field, value)
             return book.trading.skill(skill.id)
@@ -395,15 +395,13 @@ def restore_lesson(call: Judging, id: LessonIdPath) -> Response:
 def _report_data(book: Book, detail: str, known_at: str | None, **which: str) -> dict[str, Any]:
     data = trading_answer(book, **which, detail=detail, known_at=known_at).data
     if detail == "full":
-        apart = data["performance"]["by_currency"]
-        if not apart:
-            data["equity"] = to_json(book.trading.equity(**which, known_at=known_at))
-        else:
-            data["equity"] = None
+        several_currencies = bool(data["performance"]["by_currency"])
+        data["equity"] = None if several_currencies else to_json(book.trading.equity(**which, known_at=known_at))
     return data
 
 
 def _tag(skill: Skill) -> str:
+    """The ETag of a skill: the versions of its fields, such as `"3-1-1"`."""
     return f'"{"-".join(str(skill.versions[field]) for field in FIELDS)}"'
 
 
@@ -411,8 +409,8 @@ def _etag_header(skill: Any) -> dict[str, str]:
     return {"ETag": _tag(skill)}
 
 
-def _refuse_miss(skill: Skill, if_match: str | None) -> None:
-    """`If-Match` names the versions a change is based on."""
+def _refuse_changed(skill: Skill, if_match: str | None) -> None:
+    """Raise if `If-Match` names other versions than the skill has now."""
     if if_match is None or if_match.strip() == "*" or _tag(skill) in if_match:
         return
     raise Conflict(

@@ -1,4 +1,4 @@
-"""Where results come from: by symbol, hour, weekday and tag, the time in the market, and a comparison with holding.
+"""Breaks results down by symbol, hour, weekday and tag; the time in the market, and a comparison with holding.
 
 They are computed from the stored figures of each day (`days`), so that a million trades cost a thousand days. A part of
 fewer than six trades has its number and no mean. Hours and weekdays are those of the entry, in UTC. Holding is what
@@ -15,9 +15,9 @@ from keepbook.extensions.trading.book.market.symbols import resolve_symbol
 from keepbook.storage.database import Tx
 
 SAMPLE = 6
-"""From so many trades on a mean is told, as with lessons."""
+"""How many trades a part needs for a mean, as many as a lesson."""
 MOST_SPANS = 50_000
-"""Of more trades than this the time in the market is only worked out where days have kept it."""
+"""With more trades than this, the time in the market is computed only if the days have stored their spans."""
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 

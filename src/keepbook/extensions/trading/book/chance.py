@@ -24,7 +24,7 @@ FEWEST_CLOSING_DAYS = 12
 FALSE_DISCOVERIES = 0.10
 RESAMPLES = 20_000
 BEYOND = 20
-"""Drawing stops when so many random groups were further from zero: then p is not small, and known well enough."""
+"""Drawing stops when this many random groups were further from zero: then p is not small, and known well enough."""
 INTERVAL_SAMPLES = 4000
 _EARLY_PARTS = (0.0, 0.15, 0.15, 0.45)
 _LATER_PARTS = 0.25

@@ -49,7 +49,7 @@ from keepbook.storage.database import Tx
 KINDS = ("trades", "positions", "skills", "deployments", "freqtrade")
 LONGEST_WINDOW = 36_500
 SOONEST, LATEST = "1900", "9000"
-"""Of instants to ask about: before and after those, weeks and windows end outside of the calendar."""
+"""The first and the last year that may be asked about: beyond them, weeks and windows would leave Python's calendar."""
 
 FindingWording = Callable[[Finding], str]
 """Says a finding in other words; see `findings.check_wording` for what is taken of them."""
@@ -367,7 +367,8 @@ class Trading:
             )
 
     def _reword(self, target: LessonTarget, found: findings.Findings, at: str, words: FindingWording) -> dict[str, str]:
-        """In other words, what is about to be said; asked for before the book is held for writing."""
+        """The findings that are about to be stored, in the words that `words` makes of them. It may take long, so it is
+        called before the writing transaction."""
         with self._memory.reading() as (tx, _, _):
             steps = reflection.plan_lessons(tx, target, found, at)
         texts = {}

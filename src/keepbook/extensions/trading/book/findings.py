@@ -35,7 +35,7 @@ from keepbook.patterns import regex
 
 FEWEST = 6
 MOST = 500
-"""Of a larger group, only the last so many trades are judged."""
+"""How many trades of a group are judged; of a larger one the last."""
 OVERNIGHT = timedelta(hours=24)
 FEW_OVERNIGHT = 0.2
 """If a larger share of the trades was held longer than a day, days depend on each other, and weeks are counted."""
@@ -356,7 +356,7 @@ def _details(finding: Finding) -> str:
 
 
 class _ShownReturns(NamedTuple):
-    """The returns of a finding in percent, all with so many decimals that none of them is shown as zero."""
+    """The returns of a finding in percent, all with enough decimals that none of them is shown as zero."""
 
     mean: str
     median: str

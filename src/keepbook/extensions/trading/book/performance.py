@@ -1,15 +1,14 @@
 """The results of a strategy: figures, periods and the equity curve, from its closed trades alone.
 
-They are computed from pieces, each a day of trades in the order in which they were closed (`days`), so a million trades
-cost a thousand days. Money counts on the day of the exit, in UTC. Without capital, figures relative to it are None,
-never zero. The drawdown is taken after each trade, from a peak that begins at the capital.
+They are computed from the folded days of `days`, so that the cost grows with the days and not with the trades. A result
+counts on the day of the exit, in UTC. Without capital, figures relative to it are None, never zero. The drawdown is
+measured after each trade, from the highest equity so far; that begins at the capital.
 """
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
-from itertools import pairwise
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -18,14 +17,14 @@ from keepbook.extensions.trading.book.currencies.rates import Conversion
 from keepbook.extensions.trading.book.days import DayPiece
 
 SAMPLE = 30
-"""Under so many trades, or so many days, a ratio of risk says nothing: there is none, and why."""
+"""How many trades and how many days it takes for a ratio of risk; with fewer it would be noise."""
 DAYS_A_YEAR = 365
-"""Crypto trades on every day of it."""
+"""All days, because crypto trades on each of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class PeriodFigures:
-    """The short figures of a stretch of time up to the instant asked about."""
+    """A few figures of a period, such as this week, up to the instant asked about."""
 
     since: datetime
     trades: int
@@ -108,7 +107,7 @@ def period_starts(at: str, zone: ZoneInfo) -> dict[str, str]:
 
 
 class ResultTally:
-    """Sums that grow piece by piece."""
+    """Sums over pieces. `first` and `last` are the times of the first and the last exit."""
 
     __slots__ = ("best", "fees", "first", "gain", "last", "loss", "trades", "wins", "worst")
 
@@ -140,7 +139,7 @@ class ResultTally:
 
 
 class EquityDay(NamedTuple):
-    """A day with exits: its PnL, equity and peak at its end, and the deepest under the peak after one of its trades."""
+    """A day with exits: its PnL, equity and peak at its end, and its deepest drawdown after one of its trades."""
 
     day: str
     pnl: float
@@ -151,7 +150,7 @@ class EquityDay(NamedTuple):
 
 
 class EquityCurve:
-    """Equity, piece by piece; `days` has those with exits."""
+    """The equity, which `add` continues by a piece; `days` are the days with exits."""
 
     __slots__ = ("base", "days", "equity", "peak")
 
@@ -162,19 +161,22 @@ class EquityCurve:
         self.days: list[EquityDay] = []
 
     def add(self, piece: DayPiece) -> None:
-        pnl, deepest, share = piece.pnl, 0.0, 0.0
-        if self.days and self.days[-1].day == piece.day:
+        pnl, deepest, deepest_pct = piece.pnl, 0.0, 0.0
+        if self.days and self.days[-1].day == piece.day:  # another piece of the same day
             before = self.days.pop()
-            pnl, deepest, share = before.pnl + pnl, before.drawdown, before.drawdown_pct
+            pnl, deepest, deepest_pct = before.pnl + pnl, before.drawdown, before.drawdown_pct
         for turn in piece.turns:
             peak = max(self.peak, self.equity + turn.high)
-            down = peak - (self.equity + turn.low)
-            deepest = max(deepest, down)
+            drawdown = peak - (self.equity + turn.low)
+            deepest = max(deepest, drawdown)
             if self.base:
-                share = max(share, down / peak)
+                deepest_pct = max(deepest_pct, drawdown / peak)
         self.peak = max(self.peak, self.equity + piece.high)
         self.equity += piece.pnl
-        self.days.append(EquityDay(piece.day, pnl, self.equity, self.peak, deepest, share))
+        day = EquityDay(
+            day=piece.day, pnl=pnl, equity=self.equity, peak=self.peak, drawdown=deepest, drawdown_pct=deepest_pct
+        )
+        self.days.append(day)
 
 
 def measure_performance(
@@ -187,62 +189,60 @@ def measure_performance(
     open_positions: int,
     zone: ZoneInfo,
 ) -> Performance:
-    """All figures in one pass. The pieces come in order of exit, begin with the earliest period or `since`, and are
-    split where a period begins, and at `since`."""
-    whole, curve = ResultTally(), EquityCurve(capital or 0.0)
+    """All figures in one pass. The pieces must come in the order of exit, begin with the earliest period or `since`,
+    whichever is earlier, and none may contain the beginning of a period, or `since`."""
+    total, curve = ResultTally(), EquityCurve(capital or 0.0)
     starts = period_starts(known_at, zone)
-    parts = {name: ResultTally() for name in starts}
+    by_period = {name: ResultTally() for name in starts}
     for piece in pieces:
         if piece.first >= (since or ""):
-            whole.add(piece)
+            total.add(piece)
             curve.add(piece)
         for name, start in starts.items():
             if piece.first >= start:
-                parts[name].add(piece)
-    count = whole.trades
+                by_period[name].add(piece)
+    count = total.trades
+    losing = count - total.wins
     days = _span(curve.days)
-    deepest = max((one.drawdown_pct for one in curve.days), default=0.0) if capital else None
+    max_drawdown_pct = max((one.drawdown_pct for one in curve.days), default=0.0) if capital else None
     ratios: Any
-    ratios, why = risk_ratios({one.day: one.pnl for one in curve.days}, capital, count, days, deepest)
-    lost = whole.loss / (count - whole.wins) if count > whole.wins else None
-    return_pct = None
-    if capital:
-        return_pct = whole.pnl / capital
+    ratios, why = risk_ratios({one.day: one.pnl for one in curve.days}, capital, count, days, max_drawdown_pct)
+    average_loss = total.loss / losing if losing else None
     return Performance(
         known_at=parse_stamp(known_at),
         since=None if since is None else parse_stamp(since),
         capital=capital,
         currency=currency,
         trades=count,
-        wins=whole.wins,
-        pnl=whole.pnl,
-        fees=whole.fees,
-        return_pct=return_pct,
+        wins=total.wins,
+        pnl=total.pnl,
+        fees=total.fees,
+        return_pct=total.pnl / capital if capital else None,
         days=days,
         **ratios,
         why=why,
         max_drawdown=max((one.drawdown for one in curve.days), default=0.0),
-        max_drawdown_pct=deepest,
-        longest_drawdown=longest_under(curve.days),
-        average_win=whole.gain / whole.wins if whole.wins else None,
-        average_loss=lost,
-        expectancy_r=whole.pnl / count / lost if count and lost else None,
-        win_rate=whole.wins / count if count else None,
-        profit_factor=whole.gain / whole.loss if whole.loss else None,
-        expectancy=whole.pnl / count if count else None,
-        best=whole.best if count else None,
-        worst=whole.worst if count else None,
-        first=parse_stamp(whole.first) if count else None,
-        last=parse_stamp(whole.last) if count else None,
+        max_drawdown_pct=max_drawdown_pct,
+        longest_drawdown=longest_drawdown(curve.days),
+        average_win=total.gain / total.wins if total.wins else None,
+        average_loss=average_loss,
+        expectancy_r=total.pnl / count / average_loss if count and average_loss else None,
+        win_rate=total.wins / count if count else None,
+        profit_factor=total.gain / total.loss if total.loss else None,
+        expectancy=total.pnl / count if count else None,
+        best=total.best if count else None,
+        worst=total.worst if count else None,
+        first=parse_stamp(total.first) if count else None,
+        last=parse_stamp(total.last) if count else None,
         open_positions=open_positions,
-        periods={name: _period(starts[name], part, capital) for name, part in parts.items()},
+        periods={name: _period(starts[name], tally, capital) for name, tally in by_period.items()},
     )
 
 
 def keep_apart(found: Mapping[str, Performance]) -> Performance:
-    """The results in several currencies: counts are added up, amounts are not."""
+    """The results in several currencies together: counts are added up, amounts are None."""
     each = list(found.values())
-    none: dict[str, Any] = dict.fromkeys((
+    amounts: dict[str, Any] = dict.fromkeys((
         "capital", "currency", "pnl", "fees", "return_pct", "max_drawdown", "max_drawdown_pct", "longest_drawdown",
         "average_win", "average_loss", "expectancy_r", "profit_factor", "expectancy", "best", "worst", "sharpe",
         "sortino", "calmar",
@@ -250,51 +250,46 @@ def keep_apart(found: Mapping[str, Performance]) -> Performance:
     trades, wins = sum(one.trades for one in each), sum(one.wins for one in each)
     first = [one.first for one in each if one.first is not None]
     last = [one.last for one in each if one.last is not None]
-    periods = {
-        name: PeriodFigures(
-            part.since, sum(one.periods[name].trades for one in each), sum(one.periods[name].wins for one in each),
-            None, None,
-        )
-        for name, part in each[0].periods.items()
-    }  # fmt: skip
-    win_rate = None
-    if trades:
-        win_rate = wins / trades
+    periods = {name: _add_up([one.periods[name] for one in each]) for name in each[0].periods}
     return replace(
-        each[0], **none, trades=trades, wins=wins, win_rate=win_rate,
+        each[0], **amounts, trades=trades, wins=wins, win_rate=wins / trades if trades else None,
         first=min(first, default=None), last=max(last, default=None), days=max(one.days for one in each),
         why=dict.fromkeys(("sharpe", "sortino", "calmar"), "needs one currency"), periods=periods,
         open_positions=sum(one.open_positions for one in each), by_currency=dict(found),
     )  # fmt: skip
 
 
-def _period(start: str, part: ResultTally, capital: float | None) -> PeriodFigures:
-    return_pct = None
-    if capital:
-        return_pct = part.pnl / capital
-    return PeriodFigures(parse_stamp(start), part.trades, part.wins, part.pnl, return_pct)
+def _add_up(each: Sequence[PeriodFigures]) -> PeriodFigures:
+    """The counts of one period in several currencies."""
+    trades, wins = sum(one.trades for one in each), sum(one.wins for one in each)
+    return PeriodFigures(since=each[0].since, trades=trades, wins=wins, pnl=None, return_pct=None)
+
+
+def _period(start: str, tally: ResultTally, capital: float | None) -> PeriodFigures:
+    return_pct = tally.pnl / capital if capital else None
+    return PeriodFigures(
+        since=parse_stamp(start), trades=tally.trades, wins=tally.wins, pnl=tally.pnl, return_pct=return_pct
+    )
 
 
 def _span(days: Sequence[EquityDay]) -> int:
-    """From the first day with an exit to the last, both counted."""
+    """The number of days from the first with an exit to the last, both counted."""
     if not days:
         return 0
-    return (date.fromisoformat(days[-1].day) - date.fromisoformat(days[0].day)).days + 1
+    return _days_from(days[0].day, days[-1].day) + 1
 
 
-def longest_under(days: Sequence[EquityDay]) -> int:
-    """The most days in a row from a peak until it is reached again, or until the last day."""
-    longest, peak_day, peak, under = 0, "", -math.inf, False
+def longest_drawdown(days: Sequence[EquityDay]) -> int:
+    """The longest time below a peak, in days from the peak to the day that reached it again, or to the last day."""
+    longest, peak_day, peak, is_below = 0, "", -math.inf, False
     for one in days:
-        if one.peak > peak or one.equity >= peak:
-            if under:
-                longest = max(longest, _days_from(peak_day, one.day))
-            else:
-                longest = max(longest, 0)
-            peak_day, peak, under = one.day, one.peak, one.equity < one.peak
-        else:
-            under = True
-    if under:
+        if one.peak <= peak and one.equity < peak:
+            is_below = True
+            continue
+        if is_below:
+            longest = max(longest, _days_from(peak_day, one.day))
+        peak_day, peak, is_below = one.day, one.peak, one.equity < one.peak
+    if is_below:
         return max(longest, _days_from(peak_day, days[-1].day))
     return longest
 
@@ -304,41 +299,37 @@ def _days_from(first: str, last: str) -> int:
 
 
 def risk_ratios(
-    daily: Mapping[str, float], capital: float | None, trades: int, days: int, deepest: float | None
+    daily: Mapping[str, float], capital: float | None, trades: int, days: int, max_drawdown_pct: float | None
 ) -> tuple[dict[str, float | None], dict[str, str]]:
-    """Sharpe, Sortino and Calmar, with the reason for each that is missing."""
+    """Sharpe, Sortino and Calmar from the PnL of each day, and the reason for each that is None."""
     names = ("sharpe", "sortino", "calmar")
-    why = ""
     if not capital:
-        why = "needs the capital"
-    if not why and (trades < SAMPLE or days < SAMPLE):
+        return dict.fromkeys(names), dict.fromkeys(names, "needs the capital")
+    if trades < SAMPLE or days < SAMPLE:
         why = f"{trades} trades in {days} days; from {SAMPLE} of both on"
-    if why or not capital:
         return dict.fromkeys(names), dict.fromkeys(names, why)
-    yearly = math.fsum(daily.values()) / capital * DAYS_A_YEAR / days
-    calmar = None
-    if deepest:
-        calmar = yearly / deepest
+    return_a_year = math.fsum(daily.values()) / capital * DAYS_A_YEAR / days
     found = {
         "sharpe": sharpe(daily, capital),
         "sortino": sortino(daily, capital, days),
-        "calmar": calmar,
+        "calmar": return_a_year / max_drawdown_pct if max_drawdown_pct else None,
     }
-    none = {"sharpe": "no deviation", "sortino": "no losing day", "calmar": "no drawdown"}
-    return dict(found), {name: none[name] for name, value in found.items() if value is None}
+    reasons = {"sharpe": "no deviation", "sortino": "no losing day", "calmar": "no drawdown"}
+    return dict(found), {name: reasons[name] for name, value in found.items() if value is None}
 
 
 def sortino(daily: Mapping[str, float], capital: float, days: int) -> float | None:
-    """The Sortino ratio: like Sharpe, over the deviation of losing days alone, their squares spread over all days."""
+    """The Sortino ratio: like Sharpe, but its deviation counts losing days alone. The mean is over all days in both."""
     mean = math.fsum(daily.values()) / capital / days
-    below = math.sqrt(math.fsum((pnl / capital) ** 2 for pnl in daily.values() if pnl < 0) / days)
-    if below > 1e-12 * abs(mean):
-        return mean / below * math.sqrt(DAYS_A_YEAR)
+    deviation = math.sqrt(math.fsum((pnl / capital) ** 2 for pnl in daily.values() if pnl < 0) / days)
+    if deviation > 1e-12 * abs(mean):
+        return mean / deviation * math.sqrt(DAYS_A_YEAR)
     return None
 
 
 def sharpe(daily: Mapping[str, float], capital: float | None) -> float | None:
-    """The Sharpe ratio of daily returns on the capital, a day without an exit being zero, over a year of 365 days."""
+    """The Sharpe ratio of daily returns on the capital, for a year of 365 days. A day without an exit counts as zero;
+    `daily` has only the others."""
     if not capital or len(daily) == 0:
         return None
     days = (date.fromisoformat(max(daily)) - date.fromisoformat(min(daily))).days + 1
@@ -348,8 +339,7 @@ def sharpe(daily: Mapping[str, float], capital: float | None) -> float | None:
     mean = math.fsum(returns) / days
     squares = math.fsum((one - mean) ** 2 for one in returns) + (days - len(returns)) * mean * mean
     deviation = math.sqrt(squares / (days - 1))
-    # The same amount every day deviates by rounding alone: that is none.
-    if deviation > 1e-12 * abs(mean):
+    if deviation > 1e-12 * abs(mean):  # less is an error of rounding: the result was the same every day
         return mean / deviation * math.sqrt(DAYS_A_YEAR)
     return None
 
@@ -360,20 +350,20 @@ def equity_points(pieces: Iterable[DayPiece], capital: float | None) -> list[Equ
     for piece in pieces:
         curve.add(piece)
     points: list[EquityPoint] = []
-    for before, one in pairwise([*curve.days[:1], *curve.days]):
-        for day in _days_between(before.day, one.day):  # no exit: it stands where it stood
-            under = before.peak - before.equity
-            drawdown_pct = None
-            if capital:
-                drawdown_pct = under / before.peak
-            points.append(EquityPoint(day, before.equity, under, drawdown_pct))
-        drawdown_pct = None
-        if capital:
-            drawdown_pct = one.drawdown_pct
+    before: EquityDay | None = None
+    for one in curve.days:
+        if before is not None:
+            points += _points_between(before, one.day, has_capital=bool(capital))
+        drawdown_pct = one.drawdown_pct if capital else None
         points.append(EquityPoint(one.day, one.equity, one.drawdown, drawdown_pct))
+        before = one
     return points
 
 
-def _days_between(first: str, last: str) -> Iterator[str]:
-    begin, end = date.fromisoformat(first).toordinal(), date.fromisoformat(last).toordinal()
-    return (date.fromordinal(number).isoformat() for number in range(begin + 1, end))
+def _points_between(before: EquityDay, until: str, *, has_capital: bool) -> Iterator[EquityPoint]:
+    """The points of the days without an exit between two days: the equity stays as it was."""
+    drawdown = before.peak - before.equity
+    drawdown_pct = drawdown / before.peak if has_capital else None
+    begin, end = date.fromisoformat(before.day).toordinal(), date.fromisoformat(until).toordinal()
+    for number in range(begin + 1, end):
+        yield EquityPoint(date.fromordinal(number).isoformat(), before.equity, drawdown, drawdown_pct)

@@ -52,7 +52,7 @@ class FieldVersion:
     actor: str
     thread_id: str | None = None
     event: int | None = dataclass_field(default=None, compare=False)
-    """Of the write that has just made it: `undo` takes that back."""
+    """The event of the write that made it, in that write's answer: `undo` takes it back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

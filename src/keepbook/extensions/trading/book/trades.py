@@ -1,8 +1,8 @@
 """Trades and positions: what a deployment closed, and what it holds.
 
 Both come from files. A trade is identified by the file's own id or by a digest of its figures, a position by symbol,
-side and entry. A trade's profit is computed once, when it is loaded, net of its fees. Queries are as of an instant and
-use only what was known then.
+side and entry. A trade's profit, net of its fees, is computed when it is loaded. Queries are as of an instant and use
+only what was known then.
 """
 
 import heapq
@@ -44,8 +44,8 @@ TRADES = Layout("trades", TRADE_COLUMNS, needed=TRADE_COLUMNS[:8])
 POSITION_COLUMNS = ("deployment", "symbol", "side", "quantity", "entry_time", "entry_price", "known_at")
 POSITIONS = Layout("positions", POSITION_COLUMNS, needed=POSITION_COLUMNS[:6])
 _TRADES = BulkRows(trade_rows)
-ColumnsOf = Callable[[FromClause], list[Any]]
-"""What else is asked of trades, said of where they are read from."""
+ConditionsOn = Callable[[FromClause], list[Any]]
+"""Makes further conditions of a query for trades, given the table or subquery that they are selected from."""
 
 
 class Trade(NamedTuple):
@@ -88,29 +88,28 @@ class Position(NamedTuple):
 
 def net(side: str, quantity: float, entry_price: float, exit_price: float, fees: float) -> float:
     """The net profit of a trade."""
-    made = (exit_price - entry_price) * quantity * (1 if side == "long" else -1) - fees
-    return made or 0.0  # SQLite knows no −0.0, so that what it gives back would not be what was sealed
+    way = 1 if side == "long" else -1
+    pnl = (exit_price - entry_price) * quantity * way - fees
+    return pnl or 0.0  # SQLite stores −0.0 as 0.0, and the row read back would not fit its seal
 
 
 def trade_key(*figures: Any) -> str:
-    """The key of a trade without an id of its own: two with the same figures are one."""
+    """The key of a trade without an id of its own; two with the same figures have the same key, and are one trade."""
     return blake2b(repr(figures).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 def row_to_trade(
     owner: str, row: RowValues, times: Times, words: TextReader, deployment: Callable[[Any], str]
 ) -> RowValues:
-    """A row of a file as the owner and a `Trade`, as a plain tuple since there are many; raises `Invalid` if it is
-    wrong."""
+    """A row of a file, in the order of `TRADE_COLUMNS`, as (owner, *the fields of a `Trade`). It is a plain tuple,
+    because there are many of them. Raises `Invalid` if the row is wrong."""
     refuse_missing(TRADES, row)
-    quantity, entry_price, exit_price, fees, entry_time, exit_time = (
-        number(row[3], "quantity", low=0, above=True),
-        number(row[5], "entry_price", low=0, above=True),
-        number(row[7], "exit_price", low=0),
-        optional_number(row[8], "fees") or 0.0,
-        times.read(row[4], "entry_time"),
-        times.read(row[6], "exit_time"),
-    )
+    quantity = number(row[3], "quantity", low=0, above=True)
+    entry_price = number(row[5], "entry_price", low=0, above=True)
+    exit_price = number(row[7], "exit_price", low=0)
+    fees = optional_number(row[8], "fees") or 0.0
+    entry_time = times.read(row[4], "entry_time")
+    exit_time = times.read(row[6], "exit_time")
     if exit_time < entry_time:
         raise Invalid("exit_time is before entry_time", field="exit_time")
     symbol, side = words.read(row[1], "symbol", 40), _side(row[2])
@@ -137,24 +136,24 @@ def row_to_trade(
         words.optional(row[11], "entry_regime_tag", 80),
         words.optional(row[12], "entry_reason", 500),
         words.optional(row[13], "exit_reason", 500),
-        # Nobody knows of an exit before it happened.
+        # The file's `known_at`, but not before the exit: nobody could know of it earlier.
         exit_time if known_at in (None, "") else max(exit_time, times.read(known_at, "known_at")),
     )
 
 
 def row_to_position(row: RowValues, times: Times, deployment: Callable[[Any], str]) -> Position:
-    """A row of a file as an open position; raises `Invalid` if it is wrong."""
+    """A row of a file, in the order of `POSITION_COLUMNS`, as an open position; raises `Invalid` if it is wrong."""
     refuse_missing(POSITIONS, row)
     entry_time = times.read(row[4], "entry_time")
     return Position(
-        deployment(row[0]),
-        clean_line(str(row[1]), "symbol", 1, 40),
-        _side(row[2]),
-        entry_time,
-        number(row[5], "entry_price", low=0, above=True),
-        number(row[3], "quantity", low=0, above=True),
-        None,
-        entry_time if row[6] in (None, "") else max(entry_time, times.read(row[6], "known_at")),
+        deployment_id=deployment(row[0]),
+        symbol=clean_line(str(row[1]), "symbol", 1, 40),
+        side=_side(row[2]),
+        entry_time=entry_time,
+        entry_price=number(row[5], "entry_price", low=0, above=True),
+        quantity=number(row[3], "quantity", low=0, above=True),
+        closed_at=None,
+        known_at=entry_time if row[6] in (None, "") else max(entry_time, times.read(row[6], "known_at")),
     )
 
 
@@ -165,8 +164,10 @@ def _side(value: Any) -> str:
     return side
 
 
-def _place(cursor: str) -> tuple[str, str, str]:
-    exit_time, deployment_id, key = (*sought(cursor).split("~", 2), "", "")[:3]
+def _parse_cursor(cursor: str) -> tuple[str, str, str]:
+    """Exit time, deployment and key of the last trade of a page; empty where a cursor has fewer parts."""
+    exit_time, _, rest = sought(cursor).partition("~")
+    deployment_id, _, key = rest.partition("~")
     return exit_time, deployment_id, key
 
 
@@ -174,50 +175,63 @@ def _place(cursor: str) -> tuple[str, str, str]:
 
 
 def keep_trades(tx: Tx, rows: Sequence[RowValues]) -> KeptCounts:
-    """Store trades; rows are the owner and a `Trade`. A trade with other figures is corrected, and its old figures are
-    kept as former. The stored figures of their days must be computed anew, by `days.fold_marked_days`."""
+    """Store trades; each row is (owner, *the fields of a `Trade`). A trade that is stored with other figures is
+    corrected, and its old figures are kept as former. The caller then has to run `days.fold_marked_days`, because the
+    stored figures of these days are out of date. Returns how many were added, corrected and unchanged."""
     number, now, width = ledger.chain_head(tx).sealed + 1 + len(tx.batches), stamp(tx.clock()), former.KEY
     ordered = batch.in_order(rows, width)
-    many = len(ordered)
-    added, went = _TRADES.add(tx.conn, ordered, number), list[RowValues]()
-    if added < len(ordered):
-        standing = {row[:width]: row for row in former.standing_at(tx, ordered)}
-        changed = [row for row in ordered if standing[row[:width]][:-1] != row]
-        went = [(*standing[row[:width]], number, now) for row in changed]
-        corrected = {row[:width] for row in changed}
-        ordered = [row for row in ordered if row[:width] in corrected or standing[row[:width]][-1] == number]
-        former.keep_former_trades(tx, went)
+    count = len(ordered)
+    added, replaced = _TRADES.add(tx.conn, ordered, number), list[RowValues]()
+    if added < count:
+        stored = {row[:width]: row for row in former.standing_at(tx, ordered)}
+        changed = [row for row in ordered if stored[row[:width]][:-1] != row]
+        replaced = [(*stored[row[:width]], number, now) for row in changed]
+        changed_keys = {row[:width] for row in changed}
+        # Only rows that were written now are sealed: corrected ones, and added ones, which have the batch's number.
+        ordered = [row for row in ordered if row[:width] in changed_keys or stored[row[:width]][-1] == number]
+        former.keep_former_trades(tx, replaced)
         _TRADES.correct(tx.conn, [(*row, number) for row in changed])
     if ordered:
-        batch.seal(tx, "trades", [row[1:] for row in ordered], [row[1:] for row in went], number)
+        batch.seal(tx, "trades", [row[1:] for row in ordered], [row[1:] for row in replaced], number)
         days.mark_days(tx, {(row[1], row[2][:10]) for row in ordered})
-    return KeptCounts(added, len(went), many - added - len(went))
+    return KeptCounts(added, len(replaced), count - added - len(replaced))
 
 
 def keep_positions(tx: Tx, rows: Sequence[RowValues]) -> KeptCounts:
-    """Store positions; rows are the owner and a `Position`. One that changed is closed and begun anew, so that what was
-    known of it before stays known."""
-    now, added, changed = stamp(tx.clock()), 0, 0
-    told = {position[:4]: position for position in (Position(*row[1:]) for row in rows)}
-    for key, position in told.items():
+    """Store positions; each row is (owner, *the fields of a `Position`). One that changed is closed and stored anew, so
+    that queries as of an earlier instant find its old figures. Returns how many were added, changed and unchanged."""
+    added, changed = 0, 0
+    by_key = {position[:4]: position for position in (Position(*row[1:]) for row in rows)}
+    for key, position in by_key.items():
         known = [Position(*row) for row in tx.conn.execute(_all_of(tx, key))]
         current = next((one for one in known if one.closed_at is None), None)
-        if current is not None and current[4:6] == position[4:6]:
+        if current is not None and _figures(current) == _figures(position):
             continue
-        told_when = position.known_at > max([position.entry_time, *(one.known_at for one in known)])
-        if not known or told_when:
-            fresh = position
+        if known:
+            _change_position(tx, position, known, current)
+            changed += 1
         else:
-            fresh = position._replace(known_at=now)
-        if current is not None:
-            _set_position(tx, current, closed_at=fresh.known_at)
-        same = next((one for one in known if one.known_at == fresh.known_at), None)
-        if same is not None:  # twice in one instant: only the last of it was ever known
-            _set_position(tx, same, entry_price=fresh.entry_price, quantity=fresh.quantity, closed_at=None)
-        else:
-            tx.conn.execute(insert(position_rows), {"owner": tx.owner} | fresh._asdict())
-        added, changed = added + (not known), changed + bool(known)
-    return KeptCounts(added, changed, len(told) - added - changed)
+            tx.conn.execute(insert(position_rows), {"owner": tx.owner} | position._asdict())
+            added += 1
+    return KeptCounts(added, changed, len(by_key) - added - changed)
+
+
+def _figures(position: Position) -> tuple[float, float]:
+    return position.entry_price, position.quantity
+
+
+def _change_position(tx: Tx, position: Position, known: Sequence[Position], current: Position | None) -> None:
+    """Store a position that was `known` with other figures. It counts from the file's `known_at`, if that is later than
+    all that is stored, else from now."""
+    if position.known_at <= max([position.entry_time, *(one.known_at for one in known)]):
+        position = position._replace(known_at=stamp(tx.clock()))
+    if current is not None:
+        _set_position(tx, current, closed_at=position.known_at)
+    same_instant = next((one for one in known if one.known_at == position.known_at), None)
+    if same_instant is None:
+        tx.conn.execute(insert(position_rows), {"owner": tx.owner} | position._asdict())
+    else:  # changed twice in one instant: no query can ask for the first figures, so they are overwritten
+        _set_position(tx, same_instant, entry_price=position.entry_price, quantity=position.quantity, closed_at=None)
 
 
 def _set_position(tx: Tx, position: Position, **values: Any) -> None:
@@ -229,47 +243,48 @@ def _set_position(tx: Tx, position: Position, **values: Any) -> None:
 def close_others(tx: Tx, deployment_id: str, open_now: set[RowValues]) -> int:
     """Close the open positions of a deployment except these (symbol, side, entry time); returns how many."""
     keys = (position_rows.c.symbol, position_rows.c.side, position_rows.c.entry_time)
-    mine = (position_rows.c.owner == tx.owner, position_rows.c.deployment_id == deployment_id)
-    still = tx.conn.execute(select(*keys).where(*mine, position_rows.c.closed_at.is_(None))).all()
+    in_deployment = (position_rows.c.owner == tx.owner, position_rows.c.deployment_id == deployment_id)
+    stored = tx.conn.execute(select(*keys).where(*in_deployment, position_rows.c.closed_at.is_(None))).all()
     now = stamp(tx.clock())
-    gone = [tuple(row) for row in still if tuple(row) not in open_now]
+    gone = [tuple(row) for row in stored if tuple(row) not in open_now]
     for one in gone:
-        found = [column == value for column, value in zip(keys, one, strict=True)]
-        tx.conn.execute(update(position_rows).where(*mine, *found).values(closed_at=now))
+        is_this = [column == value for column, value in zip(keys, one, strict=True)]
+        tx.conn.execute(update(position_rows).where(*in_deployment, *is_this).values(closed_at=now))
     return len(gone)
 
 
 def close_lots(tx: Tx, deployment_id: str, symbol: str, open_now: set[RowValues], at: str) -> None:
-    """Close the open positions of a symbol except these (side, entry time), as of an instant after their entry."""
-    mine = (position_rows.c.owner == tx.owner, position_rows.c.deployment_id == deployment_id)
+    """Close the open positions of a symbol except these (side, entry time), as of `at`, but not before they were
+    known."""
+    in_deployment = (position_rows.c.owner == tx.owner, position_rows.c.deployment_id == deployment_id)
     query = select(*(position_rows.c[name] for name in Position._fields)).where(
-        *mine, position_rows.c.symbol == symbol, position_rows.c.closed_at.is_(None)
+        *in_deployment, position_rows.c.symbol == symbol, position_rows.c.closed_at.is_(None)
     )
     for one in [Position(*row) for row in tx.conn.execute(query)]:
-        if one[2:4] not in open_now:
+        if (one.side, one.entry_time) not in open_now:
             _set_position(tx, one, closed_at=max(at, one.known_at))
 
 
 def named_deployments(book: OpenBook) -> Callable[[Any], str]:
-    """A function that finds the id of a deployment that a row names; each is looked up once."""
+    """A function that returns the id of the deployment that a row names, or raises `Invalid`. It remembers what it has
+    looked up, for as many names as `Times` remembers times."""
     known: dict[str, str | Invalid] = {}
 
-    def meant(ref: Any) -> str:
+    def find(ref: Any) -> str:
         name = str(ref).strip()
-        if name not in known and len(known) < Times.MOST:
-            known[name] = _sought_deployment(book, name)
-        if name in known:
-            found = known[name]
-        else:
-            found = _sought_deployment(book, name)
+        found = known.get(name)
+        if found is None:
+            found = _look_up_deployment(book, name)
+            if len(known) < Times.MOST:
+                known[name] = found
         if isinstance(found, Invalid):
             raise found
         return found
 
-    return meant
+    return find
 
 
-def _sought_deployment(book: OpenBook, name: str) -> str | Invalid:
+def _look_up_deployment(book: OpenBook, name: str) -> str | Invalid:
     with book.reading() as (tx, _, _):
         found = skills.deployment_called(tx, name)
     if found is not None:
@@ -286,12 +301,12 @@ def _sought_deployment(book: OpenBook, name: str) -> str | Invalid:
 def known_trades(tx: Tx, deployment_ids: Sequence[str], known_at: str, since: str | None = None) -> Iterator[Trade]:
     """The trades that were known by an instant, in the order of their exits, read lazily."""
 
-    def wanted(rows: FromClause) -> list[Any]:
+    def conditions(rows: FromClause) -> list[Any]:
         if since is None:
             return []
         return [rows.c.exit_time >= since]
 
-    streams = [_stream(tx, id, known_at, wanted, newest_first=False) for id in dict.fromkeys(deployment_ids)]
+    streams = [_stream(tx, id, known_at, conditions, newest_first=False) for id in dict.fromkeys(deployment_ids)]
     return heapq.merge(*streams, key=attrgetter("exit_time", "deployment_id", "key"))
 
 
@@ -303,22 +318,19 @@ def trade_page(
     ids = list(dict.fromkeys(deployment_ids))
     total = days.count_trades(tx, ids, known_at)
 
-    def wanted(rows: FromClause) -> list[Any]:
-        place = (rows.c.exit_time, rows.c.deployment_id, rows.c.key)
+    def conditions(rows: FromClause) -> list[Any]:
         if cursor is None:
             return []
-        return [tuple_(*place) < tuple_(*_place(cursor))]
+        return [tuple_(rows.c.exit_time, rows.c.deployment_id, rows.c.key) < tuple_(*_parse_cursor(cursor))]
 
-    streams = [_stream(tx, id, known_at, wanted, newest_first=True, limit=limit + 1) for id in ids]
+    streams = [_stream(tx, id, known_at, conditions, newest_first=True, limit=limit + 1) for id in ids]
     order = attrgetter("exit_time", "deployment_id", "key")
     found = list(islice(heapq.merge(*streams, key=order, reverse=True), limit + 1))
-    last = None
+    next_cursor = None
     if len(found) > limit:
         last = found[limit - 1]
-    following = None
-    if last is not None:
-        following = f"{last.exit_time}~{last.deployment_id}~{last.key}"
-    return Page(found[:limit], total, following, "trades")
+        next_cursor = f"{last.exit_time}~{last.deployment_id}~{last.key}"
+    return Page(found[:limit], total, next_cursor, "trades")
 
 
 def open_positions(tx: Tx, deployment_ids: Sequence[str], known_at: str) -> list[Position]:
@@ -335,29 +347,29 @@ def open_positions(tx: Tx, deployment_ids: Sequence[str], known_at: str) -> list
 
 
 def _all_of(tx: Tx, key: RowValues) -> Select[Any]:
-    """All that is known of one position: as it was, and as it is."""
+    """A query for all stored states of one position, earlier ones too."""
     keys = (position_rows.c[name] == value for name, value in zip(Position._fields[:4], key, strict=True))
     columns = [position_rows.c[name] for name in Position._fields]
     return select(*columns).where(position_rows.c.owner == tx.owner, *keys)
 
 
 def _stream(
-    tx: Tx, deployment_id: str, known_at: str, wanted: ColumnsOf, *, newest_first: bool, limit: int | None = None
+    tx: Tx, deployment_id: str, known_at: str, conditions: ConditionsOn, *, newest_first: bool, limit: int | None = None
 ) -> Iterator[Trade]:
-    """Of one deployment, in the order of the key, so that nothing has to be sorted."""
+    """The trades of one deployment in the order of the primary key, so that the database does not have to sort. Without
+    a limit they are fetched 1,000 at a time."""
     rows_of = former.trades_as_of(tx, [deployment_id], known_at)
     query = select(*(rows_of.c[name] for name in Trade._fields)).where(
         rows_of.c.owner == tx.owner,
         rows_of.c.deployment_id == deployment_id,
         rows_of.c.exit_time <= known_at,
         rows_of.c.known_at <= known_at,
-        *wanted(rows_of),
+        *conditions(rows_of),
     )
     order = (rows_of.c.exit_time, rows_of.c.key)
     query = query.order_by(*(column.desc() if newest_first else column for column in order)).limit(limit)
-    if limit is None:
-        some = {"yield_per": 1000}
-    else:
-        some = {}
-    with tx.conn.execute(query, execution_options=some) as rows:  # closed too where nobody asks for the rest
-        yield from map(Trade._make, rows if limit is None else rows.all())
+    if limit is not None:
+        yield from map(Trade._make, tx.conn.execute(query).all())
+        return
+    with tx.conn.execute(query, execution_options={"yield_per": 1000}) as rows:  # closes it if not all are read
+        yield from map(Trade._make, rows)

@@ -123,7 +123,7 @@ def create(
     capital: ShortField = "",
     currency: ShortField = "",
 ) -> Response:
-    """A deployment of a skill, which is begun as well where there is none of that name."""
+    """Create a deployment, and its skill too, if there is none of that name."""
     draft = SkillDraft(skill.strip(), name.strip(), account.strip(), capital.strip(), currency.strip())
     book = visit.writing()
     try:

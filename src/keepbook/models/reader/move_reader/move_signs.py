@@ -86,7 +86,7 @@ class _Before:
 
 
 def _lead(rows: Sequence[Sequence[float]], at: int) -> list[float]:
-    """By how much this text shares more words with the piece than the best of the others."""
+    """How much more words this text shares with the piece than the best of the others."""
     best = max((row[6] for other, row in enumerate(rows) if other != at), default=0.0)
     return [rows[at][6] - best]
 

@@ -24,8 +24,8 @@ from keepbook.extensions.agents.book.cards.json_objects import (
 )
 from keepbook.extensions.agents.book.cards.types import CardType, Slot, When
 
-TEXT_LIMIT = 20_000
-MOST_ITEMS = 50
+TEXT_LIMIT = 20_000  # characters, if the slot has no limit of its own
+MOST_ITEMS = 50  # of a list, likewise
 _BOOLEANS = {"true": True, "false": False}
 
 
@@ -41,18 +41,20 @@ def instructions(card: CardType) -> str:
 
 
 def _in_words(slot: Slot) -> str:
+    """What a slot takes, in words for a model."""
+    size = f", at most {slot.max:g} characters" if slot.max else ""
+    bounds = f" from {slot.min:g} to {slot.max:g}" if slot.min is not None and slot.max is not None else ""
+    above = f" above {slot.above:g}" if slot.above is not None else ""
+    future = ", in the future" if slot.future else ""
+    each = f"of {', '.join(slot.choices)}" if slot.choices else "class"
     kind = {
-        "text": "text" + (f", at most {slot.max:g} characters" if slot.max else ""),
-        "number": "a number"
-        + (f" from {slot.min:g} to {slot.max:g}" if slot.min is not None and slot.max is not None else "")
-        + (f" above {slot.above:g}" if slot.above is not None else ""),
+        "text": f"text{size}",
+        "number": f"a number{bounds}{above}",
         "choice": " or ".join(slot.choices),
         "list": "a list of texts",
-        "time": "a time in ISO 8601 with its zone" + (", in the future" if slot.future else ""),
+        "time": f"a time in ISO 8601 with its zone{future}",
         "boolean": "true or false",
-        "classes": "an object with a probability for each "
-        + (f"of {', '.join(slot.choices)}" if slot.choices else "class")
-        + ", 1 in all",
+        "classes": f"an object with a probability for each {each}, 1 in all",
         "quantiles": 'an object with rising numbers by level, such as {"0.1": 3, "0.5": 5, "0.9": 8}',
     }[slot.type]
     empty = "; ".join(f"null when {name} is {' or '.join(words)}" for name, words in (slot.empty_when or {}).items())
@@ -93,6 +95,7 @@ def read_card(
 
 
 def _fitting(card: CardType, given: Mapping[str, Any], now: str) -> dict[str, Any] | None:
+    """The slots of an object, if it fits the card type."""
     try:
         return validate(card, given, now)
     except Invalid:
@@ -132,6 +135,7 @@ def _read_slots(card: CardType, given: Mapping[str, Any], now: str, wrong: dict[
 def _missing_or_too_much(
     card: CardType, kept: Mapping[str, Any], wrong: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
+    """The slots that are empty and should not be, or the other way round, each with what is wrong."""
     for slot in card.slots:
         if slot.name in wrong:
             continue
@@ -143,6 +147,7 @@ def _missing_or_too_much(
 
 
 def _out_of_order(card: CardType, kept: Mapping[str, Any], wrong: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The last slot of each rule that does not hold, with what the rule says."""
     failed = dict(wrong)
     for rule in card.rules:
         values: list[Any] = [kept.get(name) for name in rule.rising]
@@ -214,10 +219,9 @@ def _number(slot: Slot, value: Any) -> float | int:
         raise Invalid(f"is a number, not {_short_json(value)}")
     low, high = slot.min, slot.max
     if (low is not None and value < low) or (high is not None and value > high):
+        bounds = "within its bounds"
         if low is not None and high is not None:
             bounds = f"from {low:g} to {high:g}"
-        else:
-            bounds = "within its bounds"
         raise Invalid(f"is a number {bounds}, not {value:g}")
     if slot.above is not None and value <= slot.above:
         raise Invalid(f"is a number above {slot.above:g}, not {value:g}")
@@ -253,8 +257,9 @@ def _is_empty(slot: Slot, value: Any) -> bool:
 
 
 def _heading(text: Any, slot: Slot) -> str | None:
-    """The first line of a text, cut at a word if it is too long; None if it has none."""
-    line = next((part.strip(" #*") for part in str(text or "").splitlines() if part.strip(" #*")), None)
+    """The first line of a text that is not empty, cut at a word if it is too long; None if it has none."""
+    lines = (part.strip(" #*") for part in str(text or "").splitlines())
+    line = next((part for part in lines if part), None)
     most = int(slot.max or TEXT_LIMIT)
     if line is None or len(line) <= most:
         return line

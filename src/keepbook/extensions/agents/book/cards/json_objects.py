@@ -14,12 +14,12 @@ from typing import Any
 from keepbook.patterns import regex
 
 MOST_READ = 20_000_000
-"""So many characters are read at most, tries that fail included: braces that open no object could cost any time."""
+"""The most characters that are read, failed tries included: braces that open no object could otherwise take forever."""
 FIRST_WINDOW = 1000
 LONGEST_TOKEN = 16
-"""A word, an escape or the beginning of a number that was cut off is no longer."""
+"""The most characters of a word, an escape or the beginning of a number that was cut off."""
 DEEPEST = 6
-"""How deep JSON in strings in JSON is looked into."""
+"""How many levels of JSON in strings in JSON are read."""
 
 _OPENING = regex(r"\{(?=\s*[\"}])")
 _THOUGHTS = regex(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)

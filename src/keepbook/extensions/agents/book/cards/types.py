@@ -247,10 +247,7 @@ def _load(path: str, _mtime: int) -> CardType | Broken:
         return _card_type(parse_toml(text), Path(path).stem)
     except NotToml as error:
         where = _AT_LINE.search(str(error))
-        if where:
-            line = int(where[1])
-        else:
-            line = len(text.splitlines())
+        line = int(where[1]) if where else len(text.splitlines())
         return Broken(path, line, f"not valid TOML: {str(error).partition(' (at')[0].lower()}")
     except UnicodeDecodeError as error:
         return Broken(path, error.object[: error.start].count(b"\n") + 1, "not text in UTF-8")
@@ -306,14 +303,11 @@ def _card_type(data: dict[str, Any], stem: str) -> CardType:
     slots = {name: _slot(name, table) for name, table in file.slots.items()}
     if not slots:
         _refuse(("slots",), "a card has at least one slot")
-    allows = file.re_examinable
-    if isinstance(allows, bool):
-        re_examinable = str(allows).lower()
-    else:
-        re_examinable = allows
+    re_examinable = str(file.re_examinable)
+    if isinstance(file.re_examinable, bool):
+        re_examinable = re_examinable.lower()
     card = CardType(
-        name=stem, title=file.title, line=file.line, slots=tuple(slots.values()),
-        re_examinable=re_examinable,
+        name=stem, title=file.title, line=file.line, slots=tuple(slots.values()), re_examinable=re_examinable,
         re_examine_actions=file.re_examine_actions, follow=file.follow, plain=file.plain, forecast=file.forecast,
         rules=file.rules, computed=file.computed,
     )  # fmt: skip
@@ -381,7 +375,7 @@ def _forecast_checks(
 
 
 def _checks(card: CardType, slots: Mapping[str, Slot]) -> list[tuple[bool, tuple[str, ...], str]]:
-    """The checks across slots: whether it holds, the key that it is about, and what is expected."""
+    """The checks across slots: whether each holds, the key that it is about, and what is expected."""
     shown = _fields(card.line)
     numbers = [name for name, slot in slots.items() if slot.type == "number"]
     allowed = f"expected one of {', '.join(RE_EXAMINABLE)}"
@@ -423,6 +417,7 @@ def _is_condition_known(when: When, slots: Mapping[str, Slot]) -> bool:
 
 
 def _fields(line: str) -> list[str] | None:
+    """The names in braces in a format; None if it is no format."""
     try:
         return [field for _, field, _, _ in string.Formatter().parse(line) if field is not None]
     except ValueError:

@@ -27,8 +27,8 @@ SHIFTS = (0.25, 0.5, 1.0, 2.0)
 NEARER = (0.3, 0.6)
 """Alternatives of the bets on "too sure": the distance of the true probability from 50 % is this part of the stated."""
 STEEPER: dict[bool, tuple[float, ...]] = {True: (0.6,), False: (1.5, 2.5)}
-"""More alternatives: the true log odds are so many times the stated. True is for "too sure", False for "not sure
-enough"."""
+"""More alternatives: the true log odds are these multiples of the stated ones. True is for "too sure", False for "not
+sure enough"."""
 TOGETHER = (0.0, 0.1, 1.0)
 """Assumed correlations of the outcomes of one day; the larger it is, the less a bet stakes on a day with many."""
 _LEAST, _MOST_LOST = 1e-6, 0.9
@@ -197,7 +197,7 @@ def _fitted_slope(outcomes: Sequence[StatedOutcome]) -> float:
 
 
 def poisson_binomial(stated: Sequence[float], right: int) -> float:
-    """The two-sided probability of so many true outcomes, or of a number further from the expected one, if all are
+    """The two-sided probability of this number of true outcomes, or of one further from the expected one, if all are
     independent."""
     mean, variance = math.fsum(stated), math.fsum(one * (1 - one) for one in stated)
     if len(stated) > _EXACT:

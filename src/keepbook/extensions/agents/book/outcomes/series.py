@@ -21,6 +21,7 @@ BROUGHT_IN = "brought_in"
 SERIES = (WITNESSED, RECORDED_LATER, SELF_GRADED, BROUGHT_IN)
 
 GRACE = timedelta(minutes=10)
+"""How long after it was made a decision may be recorded without counting as recorded later."""
 
 BARS, PERSON, AGENT, RESOLVER = "bars", "person", "agent", "resolver"
 """Who said how it came out. A resolver has a token that may resolve and not record; any other agent may be the

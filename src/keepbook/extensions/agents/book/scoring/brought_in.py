@@ -35,10 +35,12 @@ from keepbook.storage.database import Tx
 FORECASTS = "forecasts"
 """The kind of such a load in the list of loads."""
 OWN_FIELDS = ("made_at", "outcome", "resolved_at", "key", "model", "prompt_version", "link")
+"""The fields of a line beside the slots of the card."""
 ANSWER_FIELDS = ("outcome", "came_to", "closed_at")
+"""The columns that say how a forecast came out."""
 MOST_LINES = 100_000
-MOST_REFUSED = 1000
-AT_ONCE = 500
+MOST_REFUSED = 1000  # wrong lines that are reported; the others are only counted
+AT_ONCE = 500  # rows in one statement
 PLAIN_ANSWERS = {"yes": True, "true": True, "no": False, "false": False}
 
 ForecastSource = str | PathLike[str] | Iterable[str] | Iterable[Mapping[str, Any]]
@@ -144,11 +146,12 @@ def take_back_forecasts(tx: Tx, origin: Origin, nth: int) -> None:
 def _sort(
     tx: Tx, agent_id: str, read: Mapping[str, dict[str, Any]], refused: list[RefusedLine]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int]:
-    """What is new, what has its answer now, and how many were there as they are."""
-    there = _known_rows(tx, agent_id, list(read))
+    """The forecasts that are new, those that have their answer now, and how many are stored as they are. Adds those
+    that contradict a stored one to `refused`."""
+    stored = _known_rows(tx, agent_id, list(read))
     added, answered, unchanged = [], [], 0
     for key, row in read.items():
-        before = there.get(key)
+        before = stored.get(key)
         if before is None:
             added.append(row)
             continue
@@ -165,9 +168,8 @@ def _sort(
 
 
 def _refuse_other(before: Mapping[str, Any], row: Mapping[str, Any]) -> None:
-    """The key stands for one forecast, and that for one answer."""
-    said = ("card", "made_at", "model", "prompt_version")
-    if any(before[name] != row[name] for name in said):
+    """Raise if two rows with the same key are different forecasts, or have different answers."""
+    if any(before[name] != row[name] for name in ("card", "made_at", "model", "prompt_version")):
         raise Invalid(f"the key {row['key']!r} stands for another forecast; take a new key", field="key")
     both = before["outcome"] is not None and row["outcome"] is not None
     if both and any(before[name] != row[name] for name in ANSWER_FIELDS):
@@ -178,16 +180,16 @@ def _keep(
     tx: Tx, origin: Origin, agent: Agent, added: Sequence[dict[str, Any]], answered: Sequence[dict[str, Any]],
     title: str,
 ) -> int:  # fmt: skip
+    """Store new forecasts and new answers as one load; returns its number."""
     now = stamp(tx.clock())
     nth = loads.record_load(
         tx, origin, FORECASTS, title, brought={"agent": agent.id},
         told={"count": len(added), "answered": len(answered), "agent": agent.name, "file": "file"},
     )  # fmt: skip
-    whose = {"owner": tx.owner, "agent_id": agent.id, "load": nth, "recorded_at": now}
-    new = [
-        {name: value for name, value in row.items() if name != "line"} | whose | _answer_of(row, nth, now)
-        for row in added
-    ]
+    of_load = {"owner": tx.owner, "agent_id": agent.id, "load": nth, "recorded_at": now}
+    new = [row | of_load | _answer_of(row, nth, now) for row in added]
+    for row in new:
+        del row["line"]  # only for messages
     for start in range(0, len(new), AT_ONCE):
         tx.conn.execute(insert(rows), new[start : start + AT_ONCE])
     for row in answered:
@@ -197,29 +199,25 @@ def _keep(
 
 
 def _answer_of(row: Mapping[str, Any], load: int, now: str) -> dict[str, Any]:
-    is_open = row["outcome"] is None
-    told = {name: row[name] for name in ANSWER_FIELDS}
-    answered_at = None
-    if not is_open:
-        answered_at = now
-    answer_load = None
-    if not is_open:
-        answer_load = load
-    return told | {"answered_at": answered_at, "answer_load": answer_load}
+    """The columns of a row that say how its forecast came out, and with which load that came."""
+    answer = {name: row[name] for name in ANSWER_FIELDS}
+    if row["outcome"] is None:
+        return answer | {"answered_at": None, "answer_load": None}
+    return answer | {"answered_at": now, "answer_load": load}
 
 
 # Rules
 
 
 def _lines(source: ForecastSource) -> Iterator[Any]:
-    """The forecasts as they stand in a file: one on each line, or all in one list."""
+    """The forecasts of a source, as texts or objects. A file has one on each line, or all in one JSON list."""
     if isinstance(source, str | PathLike):
         yield from _lines(_text_of(Path(source)).splitlines())
         return
-    waiting = iter(source)
-    for line in waiting:
-        if isinstance(line, str) and line.lstrip().startswith("["):
-            yield from _whole_list("\n".join([line, *map(str, waiting)]))
+    lines = iter(source)
+    for line in lines:
+        if isinstance(line, str) and line.lstrip().startswith("["):  # the list goes on to the end
+            yield from _whole_list("\n".join([line, *map(str, lines)]))
         elif not isinstance(line, str) or line.strip():
             yield line
 
@@ -244,7 +242,7 @@ def _whole_list(text: str) -> list[Any]:
 
 
 class _LineReader:
-    """Reads one line after the other into a row."""
+    """Reads lines into rows of the table."""
 
     def __init__(self, form: CardType, told: Forecast, now: str, zone: str) -> None:
         self._form, self._told, self._now, self._zone = form, told, now, zone
@@ -298,7 +296,7 @@ def _object_of(line: Any) -> dict[str, Any]:
 
 
 def _plain_outcome(told: Forecast, outcome: Any) -> Any:
-    """Files say yes and no in several ways."""
+    """The outcome of a yes/no forecast as a boolean, if it is one of the words or numbers for that."""
     if told.probability is None or told.claim is not None:
         return outcome
     if isinstance(outcome, str):
@@ -309,6 +307,7 @@ def _plain_outcome(told: Forecast, outcome: Any) -> Any:
 
 
 def _key(given: Any, row: Mapping[str, Any]) -> str:
+    """The key of a line, or a digest of the forecast."""
     if given is not None:
         return clean_line(str(given), "key", 1, 200)
     said = json.dumps([row[name] for name in ("card", "made_at", "model", "prompt_version")], ensure_ascii=False)
@@ -321,8 +320,8 @@ def _key(given: Any, row: Mapping[str, Any]) -> str:
 def _known_rows(tx: Tx, agent_id: str, keys: Sequence[str]) -> dict[str, Mapping[str, Any]]:
     found: dict[str, Mapping[str, Any]] = {}
     for start in range(0, len(keys), AT_ONCE):
-        some = rows.c.key.in_(keys[start : start + AT_ONCE])
-        query = select(rows).where(rows.c.owner == tx.owner, rows.c.agent_id == agent_id, some)
+        has_key = rows.c.key.in_(keys[start : start + AT_ONCE])
+        query = select(rows).where(rows.c.owner == tx.owner, rows.c.agent_id == agent_id, has_key)
         found |= {row.key: dict(row._mapping) for row in tx.conn.execute(query)}
     return found
 
@@ -345,6 +344,4 @@ def _to_brought(row: Any) -> BroughtForecast:
     for name in ("recorded_at", "made_at", "expires", "closed_at"):
         if known[name] is not None:
             known[name] = parse_stamp(known[name])
-        else:
-            known[name] = None
     return BroughtForecast(**known)

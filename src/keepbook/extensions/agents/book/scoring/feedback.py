@@ -6,7 +6,7 @@ if TYPE_CHECKING:
     from keepbook.extensions.agents.book.calibration import Calibration
 
 FEEDBACK_FROM = 30
-"""A band of ten gets a line if so many of its forecasts are resolved."""
+"""How many resolved forecasts a band of ten needs for a line."""
 
 
 def feedback_lines(found: "Calibration") -> list[str]:

@@ -22,13 +22,13 @@ from keepbook.extensions.agents.tables import brought_forecasts, runs
 from keepbook.storage.database import Tx
 
 AT_ONCE = 500
-"""So many ids are asked for in one statement."""
+"""How many ids one SELECT asks for at most."""
 _PLAIN = Forecast(due="due", probability="probability")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedForecast:
-    """`question` is equal where two forecasts ask the same; `began` is from when on it counts."""
+    """A forecast that came true or not. Two with one `question` ask the same; `began` is when it begins to count."""
 
     agent_id: str
     form: str
@@ -45,12 +45,12 @@ class ResolvedForecast:
     scores: ForecastScores
 
     def day(self, zone: tzinfo) -> str:
-        """On which day it came out. What is answered after its date came out on its date."""
+        """The day on which it came out. One that was answered after its date came out on its date."""
         return in_zone(parse_stamp(min(self.closed_at, self.due)), zone).date().isoformat()
 
 
 def brought_rows(tx: Tx, agent_id: str | None = None, known_at: str | None = None) -> list[Any]:
-    """What was brought in and has its outcome, with the columns of a decision that was recorded too late."""
+    """The brought-in forecasts with an outcome, with the columns of a decision that was recorded too late."""
     row = brought_forecasts.c
     query = select(brought_forecasts).where(row.owner == tx.owner, row.outcome.in_(("true", "false")))
     if agent_id is not None:
@@ -114,7 +114,7 @@ def _to_resolved(
 
 
 def _question_of(kind: CardType, told: Forecast, slots: Mapping[str, Any]) -> Iterator[str]:
-    """What was asked, whoever was: the question, else all that must be said besides the forecast itself."""
+    """What was asked, by whichever agent: the question, or else all required slots beside the forecast itself."""
     if told.claim is not None:
         yield str(slots.get(told.claim))
     if "question" in slots:

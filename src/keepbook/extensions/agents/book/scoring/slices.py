@@ -11,7 +11,7 @@ from keepbook.extensions.agents.book.scoring.forms import FORMS, FormScores, ave
 from keepbook.extensions.agents.book.scoring.resolved import ResolvedForecast
 
 SLICE_FROM = 6
-"""From so many on a slice has figures."""
+"""How many forecasts a slice needs for figures."""
 
 Interval = Callable[[Sequence[ResolvedForecast]], tuple[float, float]]
 
@@ -33,12 +33,12 @@ class Slice:
 
 def scores_by_form(found: Sequence[ResolvedForecast]) -> tuple[FormScores, ...]:
     """The mean scores of each form that there is."""
-    of = {form: [one.scores for one in found if one.form == form] for form in FORMS}
-    return tuple(average_scores(form, scored) for form, scored in of.items() if scored)
+    by_form = {form: [one.scores for one in found if one.form == form] for form in FORMS}
+    return tuple(average_scores(form, scores) for form, scores in by_form.items() if scores)
 
 
 def slice_forecasts(found: Sequence[ResolvedForecast], interval: Interval) -> tuple[Slice, ...]:
-    """By model, by prompt version and by tag, the largest first. A forecast with two tags stands in both."""
+    """The slices by model, by prompt version and by tag, the largest first. A forecast with two tags is in both."""
     names: dict[str, Callable[[ResolvedForecast], Iterable[str | None]]] = {
         "model": lambda one: (one.model,),
         "prompt_version": lambda one: (one.prompt_version,),

@@ -23,7 +23,7 @@ class FilledOrders(NamedTuple):
 
 
 NO_ORDERS: Mapping[bool, FilledOrders] = {}
-"""Of a file that has none: one of a very old version."""
+"""The orders in a database that has no table of them, as very old versions have none."""
 
 
 def read_freqtrade(

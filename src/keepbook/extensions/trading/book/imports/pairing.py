@@ -62,11 +62,11 @@ class Fill:
     id_kind: str = ""
     """The column that its key was read from, for brokers whose files have several ids."""
     closes_only: bool = False
-    """It is named an exit: what exceeds the open lots is reported, and never opens the other side."""
+    """The file calls it an exit: what exceeds the open lots is reported, and never opens the other side."""
     spot: bool = False
-    """By the account: it cannot be short, so what it sells beyond the open lots it must have held before."""
+    """The account cannot be short, so that it must have held before what it sells beyond the open lots."""
     from_holding: bool = False
-    """By this row: the account can be short, but the row says that it sells a holding. Then the same is true."""
+    """The account can be short, but this row says that it sells a holding; the same follows for this row."""
     without_price: bool = False
     """It was given away at an unknown price, or paid as a fee: the lots end without a trade."""
     told_only: bool = False

@@ -7,9 +7,9 @@ if TYPE_CHECKING:  # the process that reads a file has no database
     from keepbook.storage.bulk_rows import KeptCounts
 
 TOLD = 50
-"""So many refused rows are told with a load for as long as it is kept."""
+"""How many refused rows are stored with a load."""
 MOST_REFUSED = 1000
-"""So many wrong rows are told one by one; of more only the number."""
+"""How many wrong rows an answer lists; the others are only counted."""
 
 
 @dataclass(frozen=True, slots=True)

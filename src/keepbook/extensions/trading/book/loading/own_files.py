@@ -53,7 +53,7 @@ class TradeFileLoad:
         self._find = named_deployments(book)
         self._deployments: dict[str, Deployment] = {}
         self._checked: dict[tuple[str, str], tuple[str, bool]] = {}
-        """Of a deployment and a symbol why they do not fit, and whether trades were there before this load."""
+        """By deployment and symbol: why they do not fit, and whether there were trades before this load."""
         self._without_id: dict[RowValues, int] = {}
         """The rows of this part that have no id, by their key, with their place in the file."""
         self._counted: tuple[dict[str, int], dict[str, int]] = ({}, {})

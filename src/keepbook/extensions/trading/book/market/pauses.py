@@ -19,14 +19,14 @@ from keepbook.extensions.trading.market_tables import bars
 
 BEFORE, AFTER = timedelta(days=400), timedelta(days=35)
 MOST_BEFORE, MOST_AFTER = 10_000, 1000
-"""So many bars are looked at, in so much time before and after."""
+"""How many bars are looked at before and after, within `BEFORE` and `AFTER`."""
 TIMES_SEEN = 3
 SEEN_EVERY = timedelta(days=90)
 DAY = timedelta(days=1)
 OF_A_WEEKEND = timedelta(hours=26)
-"""So much of Saturday and Sunday (UTC) a market is closed that does not trade then: more than one daily bar."""
+"""A pause that covers at least this much of Saturday and Sunday (UTC) is a weekend; one missing daily bar is less."""
 LONGEST_WEEKEND, HOLIDAY = timedelta(days=4), timedelta(hours=25)
-"""With a Friday or a Monday off; what is longer is a hole. Clocks may be changed in it."""
+"""The longest usual pauses: a weekend with a Friday or Monday off, and a day, each with a change of clocks."""
 
 Pause = tuple[datetime, datetime]
 

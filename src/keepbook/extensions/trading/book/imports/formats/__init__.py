@@ -1,4 +1,5 @@
-"""The known formats, recognised by their columns, one module each; the first that fits a file is used."""
+"""The known formats of files, one module for each broker or exchange. A file is recognised by its columns; the first
+known format that fits is used."""
 
 from collections.abc import Sequence
 
@@ -49,25 +50,27 @@ def format_named(name: str) -> FileFormat:
 
 
 def recognise_format(columns: Sequence[str]) -> FileFormat | None:
-    """The format that has these columns."""
+    """The first known format that these columns fit; None if there is none."""
     return next((one for one in KNOWN if one.knows(columns)), None)
 
 
 def nearest_format(columns: Sequence[str]) -> FileFormat | None:
-    """The format whose file this seems to be, but for a column that counts: it has one that no plain table has."""
+    """The format that a file nearly has: a few needed columns are missing, for an error that names them.
+
+    The file must have one of the format's needed columns that no plain table has. Up to three columns may be missing,
+    but one if the file can be read as a plain table, and never more than a third.
+    """
     there = {name.strip().lower() for name in columns}
     plain = {name for names in plain_table.OURS.values() for name in names}
-    if plain_table.fits(columns):
-        most = 1
-    else:
-        most = 3
-    near = [one for one in KNOWN if _telling(one, one.missing(columns)) & there - plain]
+    most_missing = 1 if plain_table.fits(columns) else 3
+    near = [one for one in KNOWN if (_needed_names(one, one.missing(columns)) & there) - plain]
     found = min(near, key=lambda one: len(one.missing(columns)), default=None)
-    if found is None or len(found.missing(columns)) > min(most, len(found.needs[0]) // 3):
+    if found is None or len(found.missing(columns)) > min(most_missing, len(found.needs[0]) // 3):
         return None
     return found
 
 
-def _telling(one: FileFormat, missing: Sequence[str]) -> set[str]:
+def _needed_names(one: FileFormat, missing: Sequence[str]) -> set[str]:
+    """The column names of the set in `needs` that these missing columns are from; the smallest if several fit."""
     closest = min(one.needs, key=lambda needed: (not set(missing) <= needed, len(needed)))
     return {name for need in closest for name in need.split("|")}

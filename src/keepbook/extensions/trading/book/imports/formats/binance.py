@@ -1,5 +1,5 @@
-"""Binance: the trade history of the spot account, that of futures, which has a profit of its own, and the history of
-all transactions, in which a trade is several lines of one second.
+"""Binance: the trade history of the spot account, the trade history of futures, which states profits, and the history
+of all transactions, in which a trade is several lines with the same second.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ DATES = ("date(utc)", "time(utc)", "time", "date")
 
 
 def _moment(line: FileRow, reader: CellReader, *columns: str, zone: str | None) -> str:
-    """Newer exports write two digits of the year."""
+    """The time in the first of these columns that is filled. Newer exports write two digits of the year."""
     name = first_filled(line, *columns)
     text = str(line.cells[name])
     if _SHORT_YEAR.fullmatch(text):
@@ -36,54 +36,62 @@ def _moment(line: FileRow, reader: CellReader, *columns: str, zone: str | None) 
 
 
 def spot(line: FileRow, reader: CellReader) -> Fill:
-    """Amounts carry their coin: `0.0010BTC`, and the fee may be in a third one."""
+    """A row of the spot account. Amounts have their coin behind them (`0.0010BTC`), and the fee may be in another one.
+
+    Older exports name the columns differently: `market`, `type`, `amount`, `total` are now `pair`, `side`, `executed`,
+    `amount`.
+    """
+    is_older = "market" in line.cells
+    side_column, size_column, worth_column = "side", "executed", "amount"
+    if is_older:
+        side_column, size_column, worth_column = "type", "amount", "total"
     symbol = values.symbol(line.cells[first_filled(line, "pair", "market")])
     base, quote = values.split_symbol(symbol)
-    older = "market" in line.cells
-    coins = tuple(name for name in (base, quote) if name[:1].isdigit())
-    size, coin = reader.amount(line, "amount" if older else "executed", coins=coins)
+    coins = tuple(name for name in (base, quote) if name[:1].isdigit())  # such as 1INCH: their digit is no amount
+    size, coin = reader.amount(line, size_column, coins=coins)
     if coin and coin != base and not quote:
         symbol = f"{symbol.removesuffix(coin)}/{coin}"
     price = reader.number(line, "price")
-    _compare_amount(line, reader, size, price, "total" if older else "amount", coins)
-    if line.cells.get("fee"):
-        fee, fee_coin = reader.amount(line, "fee", coins=coins)
-    else:
-        fee, fee_coin = Decimal(0), None
-    paid_in = fee_coin or str(line.cells.get("fee coin") or "").upper() or quote
+    if line.cells.get(worth_column):
+        worth, _ = reader.amount(line, worth_column, coins=coins)
+        _compare_worth(line, reader, size=size, price=price, worth=worth)
+    fee, fee_coin = _fee(line, reader, coins)
     return make_fill(
         line, time=_moment(line, reader, *DATES, zone="UTC"), symbol=symbol,
-        side=values.parse_side(line.cells[first_filled(line, "type" if older else "side")]), quantity=size,
-        price=price, id=line.cells.get("trade id"), fees=((fee, paid_in),),
+        side=values.parse_side(line.cells[first_filled(line, side_column)]), quantity=size,
+        price=price, id=line.cells.get("trade id"), fees=((fee, fee_coin or quote),),
     )  # fmt: skip
 
 
-def _compare_amount(
-    line: FileRow, reader: CellReader, size: Decimal, price: Decimal, column: str, coins: tuple[str, ...]
-) -> None:  # fmt: skip
-    if line.cells.get(column):
-        told = reader.amount(line, column, coins=coins)[0]
-        slack = Decimal("0.01") + abs(size) * rounding(line.cells["price"]) + abs(told) / 1000
-        reader.compare(line.row, "price × quantity", abs(size) * price, abs(told), slack)
+def _fee(line: FileRow, reader: CellReader, coins: tuple[str, ...] = ()) -> tuple[Decimal, str]:
+    """The fee and its coin; the coin is empty if the row does not name it."""
+    fee, coin = Decimal(0), None
+    if line.cells.get("fee"):
+        fee, coin = reader.amount(line, "fee", coins=coins)
+    return fee, coin or str(line.cells.get("fee coin") or "").upper()
+
+
+def _compare_worth(line: FileRow, reader: CellReader, *, size: Decimal, price: Decimal, worth: Decimal) -> None:
+    slack = Decimal("0.01") + abs(size) * rounding(line.cells["price"]) + abs(worth) / 1000
+    reader.compare(line.row, "price × quantity", abs(size) * price, abs(worth), slack)
 
 
 def futures(line: FileRow, reader: CellReader) -> Fill:
+    """A row of the futures account."""
     symbol = values.symbol(line.cells[first_filled(line, "symbol")])
-    if line.cells.get("fee"):
-        fee, coin = reader.amount(line, "fee")
-    else:
-        fee, coin = values.decimal("0", "fee"), None
+    fee, fee_coin = _fee(line, reader)
     profit, _ = reader.amount(line, "realized profit")
-    size, price = reader.amount(line, "quantity")[0], reader.number(line, "price")
+    size, _ = reader.amount(line, "quantity")
+    price = reader.number(line, "price")
     if line.cells.get("amount"):
-        told, held = reader.amount(line, "amount")[0], Decimal(repr(reader.multiplier(symbol)))
-        slack = Decimal("0.01") + abs(size) * held * rounding(line.cells["price"]) + abs(told) / 1000
-        reader.compare(line.row, "price × quantity", abs(size) * held * price, abs(told), slack)
-    paid_in = coin or str(line.cells.get("fee coin") or "").upper() or values.split_symbol(symbol)[1]
+        worth, _ = reader.amount(line, "amount")
+        units = size * Decimal(repr(reader.multiplier(symbol)))
+        _compare_worth(line, reader, size=units, price=price, worth=worth)
     return make_fill(
         line, time=_moment(line, reader, *DATES, zone="UTC"), symbol=symbol,
         side=values.parse_side(line.cells[first_filled(line, "side")]),
-        quantity=size, price=price, id=line.cells.get("trade id"), fees=((abs(fee), paid_in),), profit=float(profit),
+        quantity=size, price=price, id=line.cells.get("trade id"),
+        fees=((abs(fee), fee_coin or values.split_symbol(symbol)[1]),), profit=float(profit),
         multiplier=reader.multiplier(symbol),
     )  # fmt: skip
 
@@ -98,15 +106,18 @@ FAMILIES: dict[str, tuple[str, ...]] = {
                 "asset conversion transfer", "stablecoins auto-conversion", "auto-invest transaction"),
     CASHED: ("buy crypto with fiat", "sell crypto to fiat"),
 }  # fmt: skip
-"""What belongs together in one second. Older files name both halves of a trade as they like: `Buy` of the coin that
-came in and `Sell` of the money that was given, or `Transaction Related`; halves are joined by their signs."""
-FAMILY_OF: dict[str, str] = {deed: family for family, deeds in FAMILIES.items() for deed in deeds}
+"""The operations of lines that make one trade, if they are of the same second. In older files the two halves of a trade
+may have different operations, such as `Buy` for the coin that came in and `Sell` for the money that was given, or both
+`Transaction Related`; such halves are joined by the signs of their amounts."""
+FAMILY_OF: dict[str, str] = {operation: family for family, operations in FAMILIES.items() for operation in operations}
 SLOW = (CONVERTED, CASHED)
-"""Their two sides may be booked a second or two apart."""
+"""Families whose two halves may be booked some seconds apart."""
+MOST_SECONDS = 3
+"""How many seconds apart."""
 FEES = ("transaction fee", "fee", "bnb fee deduction")
 FUTURES_LINES = ("realized profit and loss", "realize profit and loss", "funding fee", "insurance clear")
 ALIKE = Decimal("1.02")
-"""By so much the parts of one order may differ in price."""
+"""The highest price of the parts of one order may be this many times the lowest."""
 SPOT_ACCOUNT = "Binance, spot"
 _SHORT_YEAR = regex(r"\d{2}-\d{2}-\d{2} .*")
 
@@ -114,7 +125,7 @@ _SHORT_YEAR = regex(r"\d{2}-\d{2}-\d{2} .*")
 Place = tuple[str, str]
 """An account and a second."""
 Trades = dict[Place, dict[str, Legs]]
-"""What was traded there, by families."""
+"""The lines of trades by place, and by family."""
 
 
 def read_coin_history(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
@@ -126,53 +137,51 @@ def read_coin_history(table: FileTable, reader: CellReader) -> Iterator[ReadRow]
             yield (line.row,), found
     trades = {place: _join_halves(families) for place, families in trades.items()}
     for place, line, coin, amount in fees:
-        mine = list(trades.get(place, {}).values())
-        if len(mine) == 1:
-            mine[0].add_fee(line, coin, amount)
+        beside = list(trades.get(place, {}).values())
+        if len(beside) == 1:
+            beside[0].add_fee(line, coin, amount)
         else:
-            if not mine:
-                words = "no trade"
-            else:
-                words = "several trades"
+            words = "several trades" if beside else "no trade"
             yield (line.row,), Invalid(f"a fee beside {words} of that second: load the trade history instead")
-    for legs in (part for whole in _join_conversions(trades) for part in _apart(whole)):
-        made = or_wrong(legs.lines[0], legs_to_fill, legs)
-        if isinstance(made, Invalid):
-            yield from (((row,), made) for row in legs.rows)
-        else:
-            yield legs.rows, made
+    for joined in _join_conversions(trades):
+        for legs in _split_by_trade(joined):
+            made = or_wrong(legs.lines[0], legs_to_fill, legs)
+            if isinstance(made, Invalid):
+                yield from (((row,), made) for row in legs.rows)
+            else:
+                yield legs.rows, made
 
 
 def _add_line(
     line: FileRow, reader: CellReader, trades: Trades, fees: list[tuple[Place, FileRow, str, Decimal]]
 ) -> None:
-    """Put a line with what else happened in its account in that second."""
-    deed = " ".join(str(line.cells.get("operation") or "").lower().split())
+    """Add a line to the trades or to the fees of its account and second. Raises `Invalid` if it is neither."""
+    operation = " ".join(str(line.cells.get("operation") or "").lower().split())
     account = str(line.cells.get("account") or "")
-    if "future" in account.lower() or deed in FUTURES_LINES:
-        raise Invalid(f"{deed}: this history has no quantities of futures; load the futures trade history")
-    if deed not in FAMILY_OF and deed not in FEES:
-        raise Invalid(f"{deed or 'a row without an operation'} is no trade")
-    named_zone = None
-    if "utc" in first_filled(line, *HISTORY_TIMES):
-        named_zone = "UTC"
-    time, coin = (
-        _moment(line, reader, *HISTORY_TIMES, zone=named_zone),
-        str(line.cells[first_filled(line, "coin")]).strip().upper(),
-    )
+    if "future" in account.lower() or operation in FUTURES_LINES:
+        raise Invalid(f"{operation}: this history has no quantities of futures; load the futures trade history")
+    if operation not in FAMILY_OF and operation not in FEES:
+        raise Invalid(f"{operation or 'a row without an operation'} is no trade")
+    zone = "UTC" if "utc" in first_filled(line, *HISTORY_TIMES) else None
+    time = _moment(line, reader, *HISTORY_TIMES, zone=zone)
+    coin = str(line.cells[first_filled(line, "coin")]).strip().upper()
     amount = reader.number(line, "change")
-    if deed in FEES:
+    if operation in FEES:
         fees.append(((account, time), line, coin, -amount))
     else:
-        trades.setdefault((account, time), {}).setdefault(FAMILY_OF[deed], Legs(time)).add(line, coin, amount)
+        families = trades.setdefault((account, time), {})
+        families.setdefault(FAMILY_OF[operation], Legs(time)).add(line, coin, amount)
 
 
 def _join_halves(families: Mapping[str, Legs]) -> dict[str, Legs]:
-    """Of one second, what only came in and what was only given are one trade."""
+    """The lines of one second, with two families joined if one only came in and the other was only given."""
     found: dict[str, Legs] = {}
     for family, legs in families.items():
-        half = next((other for name, other in found.items() if name not in SLOW and is_other_half(legs, other)), None)
-        if family in SLOW or half is None:
+        half = None
+        if family not in SLOW:
+            others = (other for name, other in found.items() if name not in SLOW)
+            half = next((other for other in others if is_other_half(legs, other)), None)
+        if half is None:
             found[family] = legs
         else:
             half.join(legs)
@@ -180,19 +189,23 @@ def _join_halves(families: Mapping[str, Legs]) -> dict[str, Legs]:
 
 
 def is_other_half(legs: Legs, other: Legs) -> bool:
-    """Whether one of them only gave and the other only came in."""
-    return (bool(legs.gave), bool(legs.got)) == (bool(other.got), bool(other.gave)) != (True, True)
+    """Whether one of them was only given, and the other only came in."""
+    if legs.gave and legs.got:
+        return False
+    return bool(legs.gave) == bool(other.got) and bool(legs.got) == bool(other.gave)
 
 
 def _join_conversions(trades: Trades) -> list[Legs]:
-    """The two sides of a conversion may be booked a second or two apart."""
+    """All trades, with the two halves of a conversion joined if they were booked some seconds apart."""
     found: list[Legs] = []
     waiting: dict[str, Legs] = {}
-    for family, legs in (one for families in trades.values() for one in families.items()):
+    every = [one for families in trades.values() for one in families.items()]
+    for family, legs in every:
         half = waiting.get(family)
-        if family not in SLOW or (legs.gave and legs.got):
+        is_whole = bool(legs.gave and legs.got)
+        if family not in SLOW or is_whole:
             found.append(legs)
-        elif half is not None and _seconds(half, legs) <= 3 and is_other_half(half, legs):
+        elif half is not None and _seconds(half, legs) <= MOST_SECONDS and is_other_half(half, legs):
             half.join(legs)
             del waiting[family]
         else:
@@ -205,32 +218,35 @@ def _seconds(one: Legs, other: Legs) -> float:
     return abs((parse_stamp(one.time) - parse_stamp(other.time)).total_seconds())
 
 
-def _apart(legs: Legs) -> list[Legs]:
-    """Several trades of one second, where as many came in as were given: the n-th for the n-th, and the n-th fee. Parts
-    of one order cost about the same: where they would not, the lines are in no order, and it stays one trade."""
-    many, paid = len(legs.got), len(legs.fees)
-    if many < 2 or len(legs.gave) != many:
+def _split_by_trade(legs: Legs) -> list[Legs]:
+    """Several trades of one second, split into one each; or the legs as they are, if that cannot be told.
+
+    It takes as many amounts that came in as were given, and as many fees, or none; then the n-th of each are one trade.
+    Parts of one order cost about the same. If they would not, the lines are in another order, and it stays one trade.
+    """
+    count, fee_count = len(legs.got), len(legs.fees)
+    if count < 2 or len(legs.gave) != count:
         return [legs]
-    several = len({coin for coin, _ in legs.gave}) > 1 or len({coin for coin, _ in legs.got}) > 1
-    if several:
-        fits = paid == 0
+    has_several_coins = len({coin for coin, _ in legs.gave}) > 1 or len({coin for coin, _ in legs.got}) > 1
+    if has_several_coins:
+        can_be_split = fee_count == 0
     else:
-        fits = paid in (0, many) and _cost_alike(legs)
-    if not fits:
+        can_be_split = fee_count in (0, count) and _cost_alike(legs)
+    if not can_be_split:
         return [legs]
-    traded, charged = legs.lines[: 2 * many], [[line] for line in legs.lines[2 * many :]] or [[]] * many
-    ins = [line for line in traded if not str(line.cells["change"]).strip().startswith("-")]
-    outs = [line for line in traded if str(line.cells["change"]).strip().startswith("-")]
-    fees = [[fee] for fee in legs.fees] or [[]] * many
-    return [
-        Legs(legs.time, [legs.gave[nth]], [legs.got[nth]], fees[nth], [outs[nth], ins[nth], *charged[nth]])
-        for nth in range(many)
-    ]
+    trade_lines, fee_lines = legs.lines[: 2 * count], legs.lines[2 * count :]
+    ins = [line for line in trade_lines if not str(line.cells["change"]).strip().startswith("-")]
+    outs = [line for line in trade_lines if str(line.cells["change"]).strip().startswith("-")]
+    parts = []
+    for nth in range(count):
+        lines = [outs[nth], ins[nth], *fee_lines[nth : nth + 1]]
+        parts.append(Legs(legs.time, [legs.gave[nth]], [legs.got[nth]], legs.fees[nth : nth + 1], lines))
+    return parts
 
 
 def _cost_alike(legs: Legs) -> bool:
-    pairs = zip(legs.gave, legs.got, strict=False)
-    prices = [gave / got for (_, gave), (_, got) in pairs if got]
+    """Whether the n-th that was given for the n-th that came in makes about the same price for every n."""
+    prices = [gave / got for (_, gave), (_, got) in zip(legs.gave, legs.got, strict=True) if got]
     return len(prices) == len(legs.got) and max(prices) <= ALIKE * min(prices)
 
 

@@ -1,7 +1,8 @@
-"""Bybit: the transaction log of a unified account. Trades are fills, settlements are funding; the rest is no trade.
+"""Bybit: the transaction log of a unified account. Trades become fills, settlements become funding; all other rows are
+refused.
 
-A trade of a contract is one row, which opens or closes. A spot trade is two, one for each coin that changed hands; it
-is an account of its own, as coins of the same name close no contracts.
+A trade of a contract is one row, which opens or closes. A spot trade is two rows, one for each coin that changed hands.
+Spot trades go to an account of their own, because a coin does not close a contract of the same name.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +24,7 @@ from keepbook.extensions.trading.book.imports.table import FileRow, FileTable
 
 TIMES = ("time(utc)", "time", "tradedtime")
 TRADES: dict[str, str | None] = {"TRADE": None, "LIQUIDATION": "liquidation", "ADL": "deleveraged"}
-"""Rows of trades, and why they came about."""
+"""The types of rows that are trades, with the reason of those that the person did not order."""
 
 
 def _word(line: FileRow, name: str) -> str:
@@ -34,9 +35,11 @@ def read_log(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
     spot: dict[tuple[str, ...], list[FileRow]] = {}
     found: list[ReadRow] = []
     for line in table.lines:
-        if line.wrong is None and _word(line, "type") == "TRADE" and _word(line, "action") not in ("OPEN", "CLOSE"):
-            told = (_word(line, name) for name in ("contract", "direction", "filled price", *TIMES, "tradeid"))
-            spot.setdefault(tuple(told), []).append(line)
+        is_trade = line.wrong is None and _word(line, "type") == "TRADE"
+        if is_trade and _word(line, "action") not in ("OPEN", "CLOSE"):
+            names = ("contract", "direction", "filled price", *TIMES, "tradeid")
+            trade = tuple(_word(line, name) for name in names)
+            spot.setdefault(trade, []).append(line)
         else:
             found.append(((line.row,), or_wrong(line, read_fill, line, reader)))
     for lines in spot.values():
@@ -50,29 +53,33 @@ def read_log(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
 
 
 def _spot_fill(lines: Sequence[FileRow], reader: CellReader) -> Fill:
-    """Both coins of a trade; which row is which its currency says. Each may have paid a part of the fee."""
+    """The fill of a spot trade, whose rows differ in their currency. Each row may have paid a part of the fee."""
     first = lines[0]
     symbol = values.symbol(first.cells[first_filled(first, "contract")])
     coin, quote = values.split_symbol(symbol)
     price = reader.number(first, "filled price")
-    size, worth = (
-        sum((abs(reader.number(line, "quantity")) for line in lines if _word(line, "currency") == name), Decimal(0))
-        for name in (coin, quote)
-    )
+    size, worth = _quantity_in(lines, coin, reader), _quantity_in(lines, quote, reader)
     if size and worth:
         reader.compare(first.row, "quantity × price", size * price, worth, Decimal("0.01") + worth / 1000)
+    if not size:
+        size = worth / price if price else worth
     fees = ((_fee_paid(line, reader), _word(line, "currency")) for line in lines)
-    bought = size or (worth / price if price else worth)
     return make_fill(
         first, time=reader.moment(first, *TIMES, zone="UTC"), symbol=symbol,
-        side=values.parse_side(first.cells[first_filled(first, "direction")]), quantity=bought, price=price,
+        side=values.parse_side(first.cells[first_filled(first, "direction")]), quantity=size, price=price,
         id=first.cells.get("tradeid"), fees=tuple(fees), spot=True, account="spot",
     )  # fmt: skip
 
 
+def _quantity_in(lines: Sequence[FileRow], currency: str, reader: CellReader) -> Decimal:
+    """The sum of the quantities of the rows in this currency."""
+    in_currency = (line for line in lines if _word(line, "currency") == currency)
+    return sum((abs(reader.number(line, "quantity")) for line in in_currency), Decimal(0))
+
+
 def _fee_paid(line: FileRow, reader: CellReader) -> Decimal:
-    """What a row paid; negative if it was given back. Some exports write what is paid with a minus, some without: what
-    the balance changed by shows which."""
+    """The fee of a row; negative if it was a rebate. Some exports write a fee with a minus and some without, and so the
+    sign is taken from the change of the balance, if the row has that."""
     told = reader.optional(line, "fee paid") or Decimal(0)
     change, cash, funding = (reader.optional(line, name) for name in ("change", "cash flow", "funding"))
     if change is None or cash is None:
@@ -85,23 +92,24 @@ def _fee_paid(line: FileRow, reader: CellReader) -> Decimal:
 
 
 def read_fill(line: FileRow, reader: CellReader) -> Fill:
+    """A trade of a contract, or a payment of funding."""
     kind = _word(line, "type")
     if kind not in TRADES and kind != "SETTLEMENT":
         raise Invalid(f"{kind or 'a row without a type'} is no trade")
     symbol = values.symbol(line.cells[first_filled(line, "contract")])
     at = reader.moment(line, *TIMES, zone="UTC")
     id = line.cells.get("tradeid")
-    if kind == "SETTLEMENT":  # what is received has a plus there; as a fee it is taken off
-        paid = -(reader.optional(line, "funding") or values.decimal("0", "funding"))
-        key = ""
-        if id:
-            key = f"id-{id}"
-        return Fill(at, symbol, FUNDING, abs(reader.number(line, "position")), 0.0, key, float(paid), rows=(line.row,))
+    if kind == "SETTLEMENT":
+        received = reader.optional(line, "funding") or Decimal(0)
+        return Fill(
+            at, symbol, FUNDING, abs(reader.number(line, "position")), 0.0, key=f"id-{id}" if id else "",
+            fee=float(-received), rows=(line.row,),
+        )  # fmt: skip
     fee = _fee_paid(line, reader)
     cash = reader.optional(line, "cash flow")
     closes = _word(line, "action") == "CLOSE"
     profit = None
-    if cash is not None and (closes or cash):
+    if cash is not None and (closes or cash != 0):  # a row that opens has a cash flow of 0, which is no profit
         profit = float(cash)
     return make_fill(
         line, time=at, symbol=symbol, side=values.parse_side(line.cells[first_filled(line, "direction")]),

@@ -1,8 +1,9 @@
 """Coinbase: the fills of the exchange, and the transactions of the plain account.
 
-Of the account buys, sells and conversions count. What was paid beyond the subtotal is the fee: the column of fees often
-leaves out the spread. A conversion names both coins in its notes and its worth in money: it is a sale of the one and a
-purchase of the other, the fee on the latter; so is an advanced trade for another coin than the account's money.
+Of the account only buys, sells and conversions are read. The fee is the difference between total and subtotal, because
+the column of fees often leaves out the spread. A conversion has its worth in money and names both coins in its notes:
+it becomes a sale of the one and a purchase of the other, which bears the fee. An advanced trade that was paid in a coin
+becomes two fills likewise.
 """
 
 import re
@@ -29,6 +30,7 @@ from keepbook.extensions.trading.book.market.symbols import ALL_COUNTRIES
 from keepbook.patterns import regex
 
 UNIT = "price/fee/total unit"
+"""The column that names the coin of price and fee."""
 _TRADE = regex(r"(?:advanced? trade )?(buy|sell)")
 
 
@@ -44,16 +46,19 @@ def read_fill(line: FileRow, reader: CellReader) -> Fill:
 
 
 def read_account(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
-    halves: dict[tuple[str, str], list[FileRow]] = {}
+    conversions: dict[tuple[str, str], list[FileRow]] = {}
     for line in table.lines:
         if line.wrong is None and _kind(line) == "convert":
-            halves.setdefault((str(line.cells.get("timestamp")), str(line.cells.get("notes"))), []).append(line)
+            conversion = (str(line.cells.get("timestamp")), str(line.cells.get("notes")))
+            conversions.setdefault(conversion, []).append(line)
             continue
         made = or_wrong(line, transaction, line, reader)
         yield (line.row,), made
-        if isinstance(made, Fill) and (other := or_wrong(line, _coin_of_trade, line, made)) is not None:
-            yield (line.row,), other
-    for lines in halves.values():
+        if isinstance(made, Fill):
+            other = or_wrong(line, _coin_of_trade, line, made)
+            if other is not None:
+                yield (line.row,), other
+    for lines in conversions.values():
         yield from _conversion(lines, reader)
 
 
@@ -62,10 +67,12 @@ def _kind(line: FileRow) -> str:
 
 
 def transaction(line: FileRow, reader: CellReader) -> Fill:
+    """A buy or a sell; raises `Invalid` for all else."""
     kind = _kind(line)
     traded = _TRADE.fullmatch(kind)
     if traded is None:
         raise Invalid(f"{kind or 'a row without a type'} is no trade")
+    side = traded[1]
     quote = _quote(line)
     symbol = values.symbol(f"{line.cells[first_filled(line, 'asset')]}/{quote}")
     quantity = abs(reader.number(line, "quantity transacted"))
@@ -75,60 +82,56 @@ def transaction(line: FileRow, reader: CellReader) -> Fill:
     else:
         price = reader.number(line, *PRICES)
     return make_fill(
-        line, time=reader.moment(line, "timestamp", zone="UTC"), symbol=symbol, side=traded[1], quantity=quantity,
-        price=price, id=line.cells.get("id"), fees=((_fee(line, reader, traded[1], subtotal), quote),),
+        line, time=reader.moment(line, "timestamp", zone="UTC"), symbol=symbol, side=side, quantity=quantity,
+        price=price, id=line.cells.get("id"), fees=((_fee(line, reader, side, subtotal), quote),),
     )  # fmt: skip
 
 
 def _fee(line: FileRow, reader: CellReader, side: str, subtotal: Decimal) -> Decimal:
-    """What lies between the subtotal and the total, where both are told; else what the column of fees says."""
+    """The difference between subtotal and total, if the row has both; else the figure in the column of fees."""
     stated = abs(reader.optional(line, *FEES) or Decimal(0))
     total = abs(reader.optional(line, *TOTALS) or Decimal(0))
-    if not (total and subtotal):
+    if not total or not subtotal:
         return stated
-    if side == "buy":
-        paid = total - subtotal
-    else:
-        paid = subtotal - total
-    if not -CENT <= paid <= stated + MOST_SPREAD * subtotal + LEAST_FEE:
-        if side == "buy":
-            computed = subtotal + stated
-        else:
-            computed = subtotal - stated
-        reader.compare(line.row, "subtotal and fees", computed, total, 2 * CENT)
+    sign = 1 if side == "buy" else -1  # a buyer pays the fee on top, a seller gets less
+    paid = sign * (total - subtotal)
+    is_plausible = -CENT <= paid <= stated + MOST_SPREAD * subtotal + LEAST_FEE
+    if not is_plausible:
+        reader.compare(line.row, "subtotal and fees", subtotal + sign * stated, total, 2 * CENT)
     return max(paid, Decimal(0))
 
 
 def _quote(line: FileRow) -> str:
+    """The currency of a row's prices."""
     return str(line.cells.get("price currency") or line.cells.get("spot price currency") or "USD").upper()
 
 
 _CONVERTED = regex(r"Converted ([\d.,]+) (\S+) to ([\d.,]+) (\S+)", re.IGNORECASE)
-
-
+"""`Converted 0.5 ETH to 950 USDC`"""
 _FOR_A_COIN = regex(
-    r"(?:Bought|Sold) [\d.,]++ \S++ for ([\d.,]++) (\S++) on [^\s-]++-([^\s-]++)(?: .*)?", re.IGNORECASE
+    r"(?:Bought|Sold) [\d.,]++ \S++ for (?P<amount>[\d.,]++) (?P<coin>\S++) on [^\s-]++-(?P<quote>[^\s-]++)(?: .*)?",
+    re.IGNORECASE,
 )
+"""`Bought 1.5 ETH for 0.08 BTC on ETH-BTC`"""
 
 
 def _coin_of_trade(line: FileRow, made: Fill) -> Fill | None:
-    """The other coin of a trade that was for one: it was given, or came in, for as much in money."""
+    """The second fill of a trade that was paid in a coin, with the worth of the first; None if it was paid in money."""
     found = _FOR_A_COIN.fullmatch(str(line.cells.get("notes") or ""))
-    quote = _quote(line)
-    coin = ""
-    if found:
-        coin = found[2].upper()
-    if found is None or coin != found[3].upper() or coin in ALL_COUNTRIES or same_money(coin, quote):
+    if found is None:
         return None
-    amount = values.decimal(found[1], "notes")
+    quote, coin = _quote(line), found["coin"].upper()
+    if coin != found["quote"].upper() or coin in ALL_COUNTRIES or same_money(coin, quote):
+        return None
+    amount = values.decimal(found["amount"], "notes")
     if not amount:
         raise Invalid("quantity is a number above 0", field="quantity")
     fee = sum((paid for paid, _ in made.fees), Decimal(0))
-    worth = made.quantity * Decimal(repr(made.price)) + (fee if made.side == "buy" else -fee)
+    worth = made.quantity * Decimal(repr(made.price))
     if made.side == "buy":
-        side = "sell"
+        side, worth = "sell", worth + fee
     else:
-        side = "buy"
+        side, worth = "buy", worth - fee
     return make_fill(
         line, time=made.time, symbol=values.symbol(f"{coin}/{quote}"), side=side,
         quantity=amount, price=worth / amount, id=f"{line.cells['id']}-for" if line.cells.get("id") else None,
@@ -136,23 +139,26 @@ def _coin_of_trade(line: FileRow, made: Fill) -> Fill | None:
 
 
 def _conversion(lines: Sequence[FileRow], reader: CellReader) -> Iterator[ReadRow]:
-    """Newer files have a row for each coin, older ones a single row: the notes are the same."""
+    """The two fills of a conversion. Newer files have a row for each coin, with the same notes; older ones have one."""
     rows = tuple(line.row for line in lines)
     found = _CONVERTED.match(str(lines[0].cells.get("notes") or ""))
     if found is None:
         yield from (((row,), Invalid("notes do not say what was converted into what")) for row in rows)
         return
-    coin = found[2].upper()
-    line = next((one for one in lines if str(one.cells.get("asset") or "").upper() == coin), lines[0])
-    made = or_wrong(line, _two_fills, line, reader, coin, found[4].upper(), found[1], found[3])
+    given, gave, received, got = found[1], found[2].upper(), found[3], found[4].upper()
+    line = next((one for one in lines if str(one.cells.get("asset") or "").upper() == gave), lines[0])
+    made = or_wrong(line, _two_fills, line, reader, gave=gave, given_text=given, got=got, received_text=received)
     if isinstance(made, Invalid):
         yield from (((row,), made) for row in rows)
     else:
         yield from ((rows, one) for one in made)
 
 
-def _two_fills(line: FileRow, reader: CellReader, gave: str, got: str, *amounts: str) -> tuple[Fill, Fill]:
-    given, received = (values.decimal(text, "notes") for text in amounts)
+def _two_fills(
+    line: FileRow, reader: CellReader, *, gave: str, given_text: str, got: str, received_text: str
+) -> tuple[Fill, Fill]:  # fmt: skip
+    """The sale of the coin that was given, and the purchase of the one that was got."""
+    given, received = values.decimal(given_text, "notes"), values.decimal(received_text, "notes")
     quote, id = _quote(line), line.cells.get("id")
     fee = abs(reader.optional(line, *FEES) or Decimal(0))
     worth = max(abs(reader.optional(line, name) or Decimal(0)) for name in ("subtotal", *TOTALS))
@@ -174,7 +180,7 @@ def _two_fills(line: FileRow, reader: CellReader, gave: str, got: str, *amounts:
 
 FEES = ("fees and/or spread", "fees")
 MOST_SPREAD, LEAST_FEE = Decimal("0.1"), Decimal(3)
-"""What the column of fees may leave out: a spread, as a share of the subtotal, and a flat fee of small orders."""
+"""What the column of fees may leave out: a spread (as a share of the subtotal), and the flat fee of small orders."""
 PRICES = ("price at transaction", "spot price at transaction")
 TOTALS = ("total (inclusive of fees and/or spread)", "total (inclusive of fees)", "total")
 FILLS = FileFormat(
@@ -190,25 +196,23 @@ FILLS = FileFormat(
     spot=True,
 )
 FIGURES = ("spot price at transaction", "subtotal", "total (inclusive of fees)", "fees")
-"""The columns before whose names older files write the currency: `EUR Subtotal`."""
+"""Columns whose names begin with the currency in older files: `EUR Subtotal`."""
 
 
 def _currency_apart(table: FileTable) -> FileTable:
-    """A table of an older file, with the currency in a column of its own."""
+    """The table, and if its columns name the currency (`EUR Subtotal`), with that in a column of its own."""
     named = next((name for name in map(str.lower, table.columns) if name.endswith(" subtotal")), "")
-    money = named.removesuffix(" subtotal")
     if not named:
         return table
-    plain = {f"{money} {name}": name for name in FIGURES}
-    lines = (
-        replace(
-            line,
-            cells={plain.get(name, name): cell for name, cell in line.cells.items()} | {"spot price currency": money},
-        )
-        for line in table.lines
-    )
-    columns = (plain.get(name.lower(), name) for name in table.columns)
-    return replace(table, columns=(*columns, "Spot Price Currency"), lines=tuple(lines))
+    money = named.removesuffix(" subtotal")
+    plain_names = {f"{money} {name}": name for name in FIGURES}
+
+    def rename(line: FileRow) -> FileRow:
+        cells = {plain_names.get(name, name): cell for name, cell in line.cells.items()}
+        return replace(line, cells=cells | {"spot price currency": money})
+
+    columns = (plain_names.get(name.lower(), name) for name in table.columns)
+    return replace(table, columns=(*columns, "Spot Price Currency"), lines=tuple(map(rename, table.lines)))
 
 
 ACCOUNT = FileFormat(

@@ -1,12 +1,13 @@
-"""Interactive Brokers: a Flex query, as CSV or as XML. Only executions are fills; sums of them are none.
+"""Interactive Brokers: a Flex query, as CSV or as XML. Only executions are fills; rows that sum them up are refused.
 
-The quantity has a sign. A query holds the columns that its owner chose: one that counts and was left out is named.
-Options end by a row at price 0 with the code of the reason; splits stand among the corporate actions.
+The quantity has a sign. A query has the columns that its owner chose; the error names a needed one that is missing. An
+option ends in a row at price 0 with a code for the reason; splits stand among the corporate actions.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from typing import Any
 
 from keepbook.errors import Invalid
 from keepbook.extensions.trading.book.imports import values
@@ -31,30 +32,32 @@ ACCOUNTS = ("clientaccountid", "accountid")
 ENDINGS = {"A": "assigned", "Ex": "exercised", "Ep": "expired", "AEx": "exercised", "GEA": "exercised"}
 """Why an option ended, by the code of its row."""
 SECTIONS = {"CORP": "CorporateAction", "OPTT": "OptionEAE", "TRFR": "Transfer", "TRNT": "Trade"}
-BONDS, OF_A_BOND = ("BOND", "BILL"), 0.01
-"""Bonds are quoted in percent of what they pay back."""
+"""The tables of a query, by the code that a CSV file has for them."""
+BONDS, BOND_SIZE = ("BOND", "BILL"), 0.01
+"""The asset classes of bonds, and their multiplier: they are quoted in percent of what they pay back."""
 COMPARED = ("STK", "OPT", "FOP", "WAR", "FUND", *BONDS)
-"""Of these what changed hands is the quantity times the price; of futures and contracts for difference it may be 0."""
+"""Asset classes whose proceeds are the quantity times the price; those of futures and of CFDs may be 0."""
 _RATIO = regex(r"\bSPLIT\s+(\d+(?:\.\d+)?)\s+FOR\s+(\d+(?:\.\d+)?)", re.IGNORECASE)
 
 
 def flex_codes(text: object) -> set[str]:
+    """The codes of a row: `{"C", "Ep"}` for `C;Ep`."""
     return {code.strip() for code in str(text or "").replace(",", ";").split(";")}
 
 
 def delivery(codes: set[str]) -> str | None:
-    """Why shares changed hands, where an option did it."""
+    """`assigned` or `exercised`, if shares changed hands because of an option; else None."""
     return next((why for code, why in ENDINGS.items() if code in codes and why != "expired"), None)
 
 
 def only_closes(codes: set[str], open_or_close: object = "") -> bool:
-    """Whether a trade opens nothing, as its codes say: `C` without an `O`."""
-    told = codes | {word.strip() for word in str(open_or_close or "").replace(",", ";").split(";")}
+    """Whether a trade closes and does not open: it has the code `C`, and no `O`."""
+    told = codes | flex_codes(open_or_close)
     return "C" in told and "O" not in told
 
 
 def split_ratio(words: str) -> Decimal | None:
-    """`4` of `Split 4 for 1`."""
+    """The ratio that a description names, 4 for `Split 4 for 1`; None if it names none."""
     found = _RATIO.search(words)
     if found and Decimal(found[2]):
         return Decimal(found[1]) / Decimal(found[2])
@@ -62,13 +65,13 @@ def split_ratio(words: str) -> Decimal | None:
 
 
 def flex_table(line: FileRow) -> str:
-    """What a row tells of: that of its table, else by the columns that it has."""
+    """The table that a row belongs to: as the file says, or else guessed by the row's columns."""
     if line.section:
         return SECTIONS.get(line.section, line.section)
     if "tradeprice" in line.cells and "ibcommission" in line.cells:
         return "Trade"
-    told = line.cells.keys()
-    if "actiondescription" in told or (told >= {"description", "quantity", "type"} and "direction" not in told):
+    names = line.cells.keys()
+    if "actiondescription" in names or (names >= {"description", "quantity", "type"} and "direction" not in names):
         return "CorporateAction"
     if "transactiontype" in line.cells:
         return "OptionEAE"
@@ -78,8 +81,8 @@ def flex_table(line: FileRow) -> str:
 def read_query(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
     trades = [line for line in table.lines if flex_table(line) in ("Trade", "Order")]
     others = [line for line in table.lines if flex_table(line) not in ("Trade", "Order")]
-    sums = any(_detail(line) in ("EXECUTION", "TRADE") for line in trades)
-    found = [((line.row,), or_wrong(line, read_fill, line, reader, sums)) for line in trades]
+    has_executions = any(_detail(line) in ("EXECUTION", "TRADE") for line in trades)
+    found = [((line.row,), or_wrong(line, read_fill, line, reader, has_executions)) for line in trades]
     cancels = {line.row for line in trades if is_cancel(line)}
     yield from without_cancelled(found, cancels)
     ended = {(one.symbol, one.time[:10]) for _, one in found if isinstance(one, Fill) and one.side == EXPIRY}
@@ -92,55 +95,64 @@ def read_query(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
 
 
 def is_cancel(line: FileRow) -> bool:
+    """Whether a row cancels an earlier one."""
     way = str(line.cells.get("buy/sell") or line.cells.get("buysell") or "")
-    return "Ca" in flex_codes(line.cells.get("notes/codes") or line.cells.get("notes")) or "(ca" in way.lower()
+    return "Ca" in _codes_of(line) or "(ca" in way.lower()
+
+
+def _codes_of(line: FileRow) -> set[str]:
+    return flex_codes(line.cells.get("notes/codes") or line.cells.get("notes"))
 
 
 def _detail(line: FileRow) -> str:
     return str(line.cells.get("levelofdetail") or line.cells.get("datadiscriminator") or "EXECUTION").upper()
 
 
-def read_fill(line: FileRow, reader: CellReader, sums: bool = True) -> Fill:
-    """`sums`: the file has executions, of which its orders are the sums."""
+def _quote_of(line: FileRow) -> str:
+    return str(line.cells.get("currencyprimary") or line.cells.get("currency") or "").upper()
+
+
+def _account_of(line: FileRow) -> str:
+    return next((str(line.cells[name]) for name in ACCOUNTS if line.cells.get(name)), "")
+
+
+def read_fill(line: FileRow, reader: CellReader, has_executions: bool = True) -> Fill:
+    """An execution, or the end of an option. An order is read only if the file has no executions, which it sums up."""
     detail = _detail(line)
-    if detail not in ("EXECUTION", "TRADE") and (sums or detail != "ORDER"):
+    is_only_order = detail == "ORDER" and not has_executions
+    if detail not in ("EXECUTION", "TRADE") and not is_only_order:
         raise Invalid(f"{detail.lower()} is a sum of executions, no execution")
     symbol, size = _symbol_and_size(line, reader)
     quantity = reader.number(line, "quantity")
-    way = str(line.cells.get("buy/sell") or line.cells.get("buysell") or ("buy" if quantity > 0 else "sell"))
-    coin = str(line.cells.get("ibcommissioncurrency") or "").upper()
-    quote = str(line.cells.get("currencyprimary") or line.cells.get("currency") or "").upper()
-    price, told = reader.number(line, "tradeprice"), reader.optional(line, "fifopnlrealized")
-    kind = next((name for name in IDS if line.cells.get(name)), "")
-    id = line.cells.get(kind)
-    account = next((str(line.cells[name]) for name in ACCOUNTS if line.cells.get(name)), "")
-    codes = flex_codes(line.cells.get("notes/codes") or line.cells.get("notes"))
+    price = reader.number(line, "tradeprice")
+    stated_profit = reader.optional(line, "fifopnlrealized")
+    profit = float(stated_profit) if stated_profit else None
+    id_column = next((name for name in IDS if line.cells.get(name)), "")
+    codes = _codes_of(line)
     if _class_of(line) in COMPARED:
         computed = -quantity * price * Decimal(str(size))
         reader.compare(line.row, "quantity × price", computed, reader.optional(line, "proceeds"))
+    shared: dict[str, Any] = {
+        "time": _time(line, reader), "symbol": symbol, "quantity": quantity, "id": line.cells.get(id_column),
+        "id_kind": id_column, "multiplier": size, "quote": _quote_of(line), "account": _account_of(line),
+    }  # fmt: skip
     if price == 0 and parse_option(symbol) is not None:
         why = next((words for code, words in ENDINGS.items() if code in codes), "expired")
-        profit = None
-        if told and why == "expired":
-            profit = float(told)
-        return make_action(
-            line, time=_time(line, reader), symbol=symbol, side=EXPIRY, quantity=quantity, id=id, reason=why,
-            multiplier=size, quote=quote, account=account, id_kind=kind,
-            profit=profit,
-        )  # fmt: skip
-    paid = [reader.optional(line, name) for name in ("ibcommission", "taxes")]
-    fees = tuple((-one, coin or quote) for one in paid if one)
+        return make_action(line, side=EXPIRY, reason=why, profit=profit if why == "expired" else None, **shared)
+    way = str(line.cells.get("buy/sell") or line.cells.get("buysell") or ("buy" if quantity > 0 else "sell"))
     side = values.parse_side(way.partition(" ")[0].partition("(")[0])
     closes = only_closes(codes, line.cells.get("opencloseindicator") or line.cells.get("open/closeindicator"))
-    profit = None
-    if told:
-        profit = float(told)
     return make_fill(
-        line, time=_time(line, reader), symbol=symbol, side=side, quantity=quantity, price=price, id=id,
-        fees=paid_beside(fees, symbol, price), quote=quote, multiplier=size, profit=profit,
-        account=account, reason=delivery(codes), id_kind=kind, from_holding=closes and side == "sell",
-        closes_only=closes and side == "buy",
+        line, side=side, price=price, fees=paid_beside(_fees(line, reader), symbol, price), profit=profit,
+        reason=delivery(codes), from_holding=closes and side == "sell", closes_only=closes and side == "buy", **shared,
     )  # fmt: skip
+
+
+def _fees(line: FileRow, reader: CellReader) -> tuple[tuple[Decimal, str], ...]:
+    """Commission and taxes, with their currency. In the file what was paid has a minus."""
+    coin = str(line.cells.get("ibcommissioncurrency") or "").upper() or _quote_of(line)
+    paid = [reader.optional(line, name) for name in ("ibcommission", "taxes")]
+    return tuple((-one, coin) for one in paid if one)
 
 
 def _class_of(line: FileRow) -> str:
@@ -148,7 +160,7 @@ def _class_of(line: FileRow) -> str:
 
 
 def _symbol_and_size(line: FileRow, reader: CellReader) -> tuple[str, float]:
-    """What is traded, and how much of it one contract holds."""
+    """The symbol in the book's spelling, and its multiplier."""
     named = str(line.cells[first_filled(line, "symbol")])
     contract = parse_option(named) or parse_option(str(line.cells.get("description") or ""))
     kind = _class_of(line)
@@ -163,7 +175,8 @@ def _symbol_and_size(line: FileRow, reader: CellReader) -> tuple[str, float]:
         return symbol, reader.told_multiplier(symbol) or _bond_size(line, reader) * float(size or 1)
     if size:
         return symbol, float(size)
-    if (told := reader.told_multiplier(symbol)) is not None:
+    told = reader.told_multiplier(symbol)
+    if told is not None:
         return symbol, told
     if kind in ("FUT", "FOP"):
         raise Invalid("multiplier is missing: choose that column in the query, or say it", field="multiplier")
@@ -171,15 +184,16 @@ def _symbol_and_size(line: FileRow, reader: CellReader) -> tuple[str, float]:
 
 
 def _bond_size(line: FileRow, reader: CellReader) -> float:
-    """Percent are a hundredth; where what changed hands is the quantity times the price, they are none."""
+    """The multiplier of a bond: 1 if the proceeds show that its price is no percentage."""
     paid = abs(reader.optional(line, "proceeds") or Decimal(0))
     worth = abs(reader.number(line, "quantity") * reader.number(line, "tradeprice"))
     if paid and abs(worth - paid) <= paid / 100:
         return 1.0
-    return OF_A_BOND
+    return BOND_SIZE
 
 
 def _time(line: FileRow, reader: CellReader) -> str:
+    """The time of a row, from one column or from two."""
     for name in ("datetime", "date/time"):
         if line.cells.get(name):
             return reader.moment(line, name)
@@ -190,7 +204,7 @@ def _time(line: FileRow, reader: CellReader) -> str:
 
 
 def read_corporate_actions(lines: Sequence[FileRow], reader: CellReader) -> Iterator[ReadRow]:
-    """A split stands in one row, or in two: the old shares out, the new ones in."""
+    """The splits among corporate actions. A split has one row, or two: the old shares out, and the new ones in."""
     groups: dict[tuple[str, str], list[FileRow]] = {}
     for line in lines:
         words = _words_of(line)
@@ -200,14 +214,13 @@ def read_corporate_actions(lines: Sequence[FileRow], reader: CellReader) -> Iter
         elif "Ca" in flex_codes(line.cells.get("code")):
             yield (line.row,), Invalid("a cancelled corporate action")
         else:
-            if words.rstrip().endswith(")"):
-                head = words.rpartition(" (")[0]
-            else:
-                head = words
-            groups.setdefault((head, str(line.cells.get("date/time") or line.cells.get("datetime"))), []).append(line)
-    for some in groups.values():
-        rows = tuple(line.row for line in some)
-        found = or_wrong(some[0], _split, some[0], reader)
+            about = words
+            if words.rstrip().endswith(")"):  # the end in brackets names old or new shares: "(AAPL, APPLE INC, US0…)"
+                about = words.rpartition(" (")[0]
+            groups.setdefault((about, str(line.cells.get("date/time") or line.cells.get("datetime"))), []).append(line)
+    for of_split in groups.values():
+        rows = tuple(line.row for line in of_split)
+        found = or_wrong(of_split[0], _split, of_split[0], reader)
         if isinstance(found, Fill):
             yield rows, found
         else:
@@ -215,28 +228,27 @@ def read_corporate_actions(lines: Sequence[FileRow], reader: CellReader) -> Iter
 
 
 def _words_of(line: FileRow) -> str:
-    told = (str(line.cells.get(name) or "") for name in ("actiondescription", "description"))
-    return next((words for words in told if split_ratio(words)), str(line.cells.get("description") or ""))
+    """The description of a corporate action; of the two that a row may have, the one with the ratio of a split."""
+    descriptions = (str(line.cells.get(name) or "") for name in ("actiondescription", "description"))
+    return next((words for words in descriptions if split_ratio(words)), str(line.cells.get("description") or ""))
 
 
 def _split(line: FileRow, reader: CellReader) -> Fill:
     words = _words_of(line)
-    if "(" in words:
+    symbol = str(line.cells.get("symbol") or "")
+    if "(" in words:  # the description begins with the symbol: "AAPL(US0378331005) SPLIT 4 FOR 1"
         symbol = words.partition("(")[0].strip()
-    else:
-        symbol = str(line.cells.get("symbol") or "")
     if not symbol or " " in symbol:
         symbol = str(line.cells[first_filled(line, "symbol")]).removesuffix(".OLD")
     return make_action(
         line, time=_time(line, reader), symbol=symbol.upper(), side=SPLIT,
-        quantity=split_ratio(words) or Decimal(0),
-        quote=str(line.cells.get("currencyprimary") or line.cells.get("currency") or "").upper(),
-        account=next((str(line.cells[name]) for name in ACCOUNTS if line.cells.get(name)), ""),
+        quantity=split_ratio(words) or Decimal(0), quote=_quote_of(line), account=_account_of(line),
     )  # fmt: skip
 
 
 def _ending(line: FileRow, reader: CellReader, ended: set[tuple[str, str]]) -> Fill:
-    """An option's end that no trade tells of; the shares that change hands are among the trades."""
+    """The end of an option, from a table that has only such ends. Raises `Invalid` if a trade in `ended` (symbol, day)
+    has it already. The shares that change hands are among the trades."""
     kind = str(line.cells.get("transactiontype") or "").strip().lower()
     symbol, size = _symbol_and_size(line, reader)
     time = _time(line, reader)
@@ -245,9 +257,8 @@ def _ending(line: FileRow, reader: CellReader, ended: set[tuple[str, str]]) -> F
         raise Invalid(f"{kind or 'it'} is told by the trades already")
     return make_action(
         line, time=time, symbol=symbol, side=EXPIRY, quantity=reader.number(line, "quantity"), reason=why,
-        id=line.cells.get("tradeid") or None, multiplier=size, id_kind="tradeid",
-        quote=str(line.cells.get("currencyprimary") or line.cells.get("currency") or "").upper(),
-        account=next((str(line.cells[name]) for name in ACCOUNTS if line.cells.get(name)), ""),
+        id=line.cells.get("tradeid") or None, multiplier=size, id_kind="tradeid", quote=_quote_of(line),
+        account=_account_of(line),
     )  # fmt: skip
 
 

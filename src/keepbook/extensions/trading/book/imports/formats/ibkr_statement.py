@@ -1,7 +1,8 @@
-"""Interactive Brokers: the Activity Statement as CSV, many tables in one file, each line beginning with its table.
+"""Interactive Brokers: the Activity Statement as CSV, which has many tables in one file; each line begins with the name
+of its table.
 
-Orders are fills, unless their executions stand below them. The quantity has a sign. What one contract holds is said
-among the instruments. Of each symbol there is a sum below, which has to be that of its rows.
+Orders are read as fills, unless their executions stand below them. The quantity has a sign. The table of instruments
+has the multipliers. For each symbol the file has a sum, which must be the sum of its rows.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,8 +13,8 @@ from typing import Any
 from keepbook.errors import Invalid
 from keepbook.extensions.trading.book.imports import values
 from keepbook.extensions.trading.book.imports.formats.ibkr import (
+    BOND_SIZE,
     ENDINGS,
-    OF_A_BOND,
     delivery,
     flex_codes,
     only_closes,
@@ -37,26 +38,26 @@ from keepbook.extensions.trading.book.imports.table import FileRow, FileTable
 from keepbook.extensions.trading.book.market.symbols import ALL_COUNTRIES
 
 SUMS = ("quantity", "proceeds", "comm/fee")
+"""The columns whose sums are compared."""
 BONDS = ("Bonds", "Treasury", "Corporate", "Municipal")
-"""How the names of their categories begin."""
+"""The beginnings of the asset categories of bonds."""
 PAID_IN = tuple(f"comm in {money.lower()}" for money in ALL_COUNTRIES)
-"""The columns of fees in the account's own currency, as the trades of currencies have them."""
+"""The columns of fees in the account's own currency, such as `comm in usd`; trades of currencies have them."""
 
 
 def read_statement_rows(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
     sizes, account = _contract_sizes(table, reader), _account(table)
     trades = [line for line in table.lines if line.section == "Trades"]
-    parts = _with_executions(trades)
+    actions = [line for line in table.lines if line.section == "Corporate Actions"]
+    summed_up = _orders_with_executions(trades)
     _compare_sums(table, trades, reader)
     found: list[ReadRow] = [
-        ((line.row,), or_wrong(line, _fill, line, reader, sizes, account, parts)) for line in trades
+        ((line.row,), or_wrong(line, _fill, line, reader, sizes, account, summed_up)) for line in trades
     ]
     yield from without_cancelled(found, {line.row for line in trades if _is_cancel(line)})
-    for rows, one in read_corporate_actions(
-        [line for line in table.lines if line.section == "Corporate Actions"], reader
-    ):
+    for rows, one in read_corporate_actions(actions, reader):
         if isinstance(one, Fill):
-            yield from ((rows, replace(one, account=whose)) for whose in _holders(one, found, account))
+            yield from ((rows, replace(one, account=holder)) for holder in _holders(one, found, account))
         else:
             yield rows, one
     for line in table.lines:
@@ -65,10 +66,13 @@ def read_statement_rows(table: FileTable, reader: CellReader) -> Iterator[ReadRo
 
 
 def _holders(split: Fill, found: Sequence[ReadRow], account: str) -> list[str]:
-    """The accounts that a split is of. It names none: those that trade the symbol, else its currency, in this file."""
+    """The accounts that a split counts for. Its row names none, so these are the accounts that trade the symbol in this
+    file, or else its currency; or else the file's own account."""
     fills = [one for _, one in found if isinstance(one, Fill) and one.quote == split.quote]
-    mine = {one.account for one in fills if one.symbol == split.symbol} or {one.account for one in fills}
-    return sorted(mine) or [account]
+    holders = {one.account for one in fills if one.symbol == split.symbol}
+    if not holders:
+        holders = {one.account for one in fills}
+    return sorted(holders) or [account]
 
 
 def _kind(line: FileRow) -> str:
@@ -79,7 +83,7 @@ def _is_cancel(line: FileRow) -> bool:
     return "Ca" in flex_codes(line.cells.get("code")) or "cancel" in _kind(line).lower()
 
 
-def _with_executions(lines: Sequence[FileRow]) -> set[int]:
+def _orders_with_executions(lines: Sequence[FileRow]) -> set[int]:
     """The rows of orders whose executions stand below them."""
     found, order = set(), 0
     for line in lines:
@@ -91,11 +95,14 @@ def _with_executions(lines: Sequence[FileRow]) -> set[int]:
 
 
 def _fill(
-    line: FileRow, reader: CellReader, sizes: Mapping[str, float], account: str, parts: set[int]
+    line: FileRow, reader: CellReader, sizes: Mapping[str, float], account: str, summed_up: set[int]
 ) -> Fill:  # fmt: skip
-    kind, category = _kind(line), str(line.cells.get("asset category") or "")
-    if kind == "ClosedLot" or line.row in parts:
-        raise Invalid("a closed lot is no execution" if kind == "ClosedLot" else "the sum of the executions below")
+    """An execution, or the end of an option. `summed_up` are the rows of orders whose executions are read instead."""
+    category = str(line.cells.get("asset category") or "")
+    if _kind(line) == "ClosedLot":
+        raise Invalid("a closed lot is no execution")
+    if line.row in summed_up:
+        raise Invalid("the sum of the executions below")
     named = str(line.cells[first_filled(line, "symbol")])
     contract = parse_option(named)
     if contract:
@@ -105,47 +112,47 @@ def _fill(
     if category.startswith("Forex"):
         symbol = values.symbol(named)
     quantity, price = reader.number(line, "quantity"), reader.number(line, "t. price")
-    known = OF_A_BOND if category.startswith(BONDS) else sizes.get(symbol)
-    size = reader.told_multiplier(symbol) or known or _usual_size(category, contract is not None)
+    known_size = BOND_SIZE if category.startswith(BONDS) else sizes.get(symbol)
+    size = reader.told_multiplier(symbol) or known_size or _usual_size(category, contract is not None)
     proceeds = reader.optional(line, "proceeds")
     slack = Decimal("0.011") + abs(quantity) * rounding(line.cells["t. price"]) * Decimal(str(size))
     if not category.startswith(("Forex", "Futures")):
         reader.compare(line.row, "quantity × price", -quantity * price * Decimal(str(size)), proceeds, slack)
-    told: dict[str, Any] = {
+    shared: dict[str, Any] = {
         "time": reader.moment(line, "date/time"), "symbol": symbol, "quantity": quantity, "multiplier": size,
         "quote": str(line.cells.get("currency") or "").upper(), "account": str(line.cells.get("account") or account),
     }  # fmt: skip
     codes = flex_codes(line.cells.get("code"))
-    stated = reader.optional(line, "realized p/l")
-    profit = None
-    if stated:
-        profit = float(stated)
+    stated_profit = reader.optional(line, "realized p/l")
+    profit = float(stated_profit) if stated_profit else None
     if price == 0 and contract is not None:
         why = next((words for code, words in ENDINGS.items() if code in codes), "expired")
-        return make_action(line, side=EXPIRY, reason=why, profit=profit if why == "expired" else None, **told)
+        return make_action(line, side=EXPIRY, reason=why, profit=profit if why == "expired" else None, **shared)
     fee, coin = _fee(line, reader)
-    if (quantity > 0) != _is_cancel(line):
-        way = "buy"
-    else:
-        way = "sell"
-    fees = ((-fee, coin or told["quote"]),) if fee else ()
+    fees = ((-fee, coin or shared["quote"]),) if fee else ()
+    signed = -quantity if _is_cancel(line) else quantity  # a row that cancels a purchase has a negative quantity
+    side = "buy" if signed > 0 else "sell"
     closes = only_closes(codes)
     return make_fill(
-        line, side=way, price=price, fees=paid_beside(fees, symbol, price),
-        profit=profit, reason=delivery(codes), from_holding=closes and way == "sell",
-        closes_only=closes and way == "buy", **told,
+        line, side=side, price=price, fees=paid_beside(fees, symbol, price),
+        profit=profit, reason=delivery(codes), from_holding=closes and side == "sell",
+        closes_only=closes and side == "buy", **shared,
     )  # fmt: skip
 
 
 def _fee(line: FileRow, reader: CellReader) -> tuple[Decimal, str]:
-    """What was paid, and the currency where the column says it: `Comm in USD`."""
-    if (paid := reader.optional(line, "comm/fee")) is not None:
+    """The fee, with a minus if it was paid; and its currency, if the name of the column has it (`Comm in USD`)."""
+    paid = reader.optional(line, "comm/fee")
+    if paid is not None:
         return paid, ""
-    name = next((name for name in line.cells if name.startswith("comm in ")), "")
-    return (reader.optional(line, name) or Decimal(0) if name else Decimal(0)), name.removeprefix("comm in ").upper()
+    name = next((name for name in line.cells if name.startswith("comm in ")), None)
+    if name is None:
+        return Decimal(0), ""
+    return reader.optional(line, name) or Decimal(0), name.removeprefix("comm in ").upper()
 
 
 def _usual_size(category: str, is_option: bool) -> float:
+    """The multiplier of what the table of instruments does not have; raises `Invalid` for futures."""
     if category.startswith(("Futures", "Options On Futures")):
         raise Invalid("multiplier is missing: the file does not say what a contract holds; say it", field="multiplier")
     if is_option:
@@ -154,15 +161,19 @@ def _usual_size(category: str, is_option: bool) -> float:
 
 
 def _contract_sizes(table: FileTable, reader: CellReader) -> dict[str, float]:
-    """What one contract holds, by each of the names of an instrument."""
+    """The multipliers in the table of instruments, by symbol. An instrument has several names."""
     found: dict[str, float] = {}
     for line in table.beside:
-        if line.section == "Financial Instrument Information Data":
-            size = reader.optional(line, "multiplier")
-            for name in [*str(line.cells.get("symbol") or "").split(","), str(line.cells.get("description") or "")]:
-                contract = parse_option(name)
-                if size and name.strip():
-                    found[contract.symbol if contract else " ".join(name.upper().split())[:40]] = float(size)
+        if line.section != "Financial Instrument Information Data":
+            continue
+        size = reader.optional(line, "multiplier")
+        if not size:
+            continue
+        for name in [*str(line.cells.get("symbol") or "").split(","), str(line.cells.get("description") or "")]:
+            contract = parse_option(name)
+            symbol = contract.symbol if contract else " ".join(name.upper().split())[:40]
+            if symbol:
+                found[symbol] = float(size)
     return found
 
 
@@ -174,26 +185,29 @@ def _account(table: FileTable) -> str:
 
 
 def _compare_sums(table: FileTable, trades: Sequence[FileRow], reader: CellReader) -> None:
-    """Below the rows of a symbol stands their sum. Those of a whole currency may be converted, and tell nothing."""
-    of_symbol: dict[object, list[FileRow]] = {}
-    for line in [line for line in trades if _kind(line) == "Order"] or trades:
-        of_symbol.setdefault(line.cells.get("symbol"), []).append(line)
+    """Compare the sums that the file has for each symbol with its rows. Sums of a whole currency may be converted into
+    another, and are not compared."""
+    orders = [line for line in trades if _kind(line) == "Order"]
+    by_symbol: dict[object, list[FileRow]] = {}
+    for line in orders or trades:
+        by_symbol.setdefault(line.cells.get("symbol"), []).append(line)
     for line in table.beside:
         if line.section != "Trades SubTotal" or not line.cells.get("symbol") or line.wrong is not None:
             continue
-        names = ("asset category", "currency", "symbol", "account")
-        orders = of_symbol.get(line.cells["symbol"], ())
-        mine = [one for one in orders if one.wrong is None and _same(one, line, names)]
+        of_symbol = by_symbol.get(line.cells["symbol"], ())
+        summed = [one for one in of_symbol if one.wrong is None and _is_summed_in(one, line)]
         for name in SUMS:
             told = reader.optional(line, name)
-            if mine and told is not None:
-                computed = sum((reader.optional(one, name) or Decimal(0) for one in mine), Decimal(0))
+            if summed and told is not None:
+                computed = sum((reader.optional(one, name) or Decimal(0) for one in summed), Decimal(0))
                 words = f"the sum of {name} for {line.cells['symbol']}"
-                reader.compare(line.row, words, computed, told, len(mine) * Decimal("0.01"))
+                reader.compare(line.row, words, computed, told, len(summed) * Decimal("0.01"))
 
 
-def _same(one: FileRow, other: FileRow, names: Sequence[str]) -> bool:
-    return all(not other.cells.get(name) or one.cells.get(name) == other.cells[name] for name in names)
+def _is_summed_in(line: FileRow, total: FileRow) -> bool:
+    """Whether a row has the values by which the row of a sum groups."""
+    names = ("asset category", "currency", "symbol", "account")
+    return all(line.cells.get(name) == total.cells[name] for name in names if total.cells.get(name))
 
 
 STATEMENT = FileFormat(

@@ -1,7 +1,8 @@
-"""Kraken: the trades export, and the ledgers. Its coins carry a letter for their kind, and bitcoin is XBT.
+"""Kraken: the trades export, and the ledgers. The names of coins begin with a letter for their kind (`XETH`, `ZEUR`),
+and bitcoin is XBT.
 
-In the ledgers each trade is two lines with one `refid`, the id of the trade: the same trade from either file is one.
-Of margin the ledgers say what it cost, not how much was traded: that is in the trades.
+In the ledgers a trade is two lines with one `refid`, which is the id of the trade: if both files are loaded, the trade
+is stored once. For trades on margin the ledgers have the cost but no quantity, so these must come from the trades.
 """
 
 from collections.abc import Iterator
@@ -28,7 +29,7 @@ _NAMES = {"XBT": "BTC", "XDG": "DOGE"}
 
 
 def kraken_pair(text: str) -> str:
-    """`XXBTZEUR` is `BTC/EUR`, `SOLUSD` is `SOL/USD`."""
+    """A pair in the book's spelling: `BTC/EUR` for `XXBTZEUR`, `SOL/USD` for `SOLUSD`."""
     plain = text.strip().upper()
     if "/" in plain:
         base, _, quote = plain.partition("/")
@@ -45,12 +46,13 @@ def kraken_pair(text: str) -> str:
 
 
 _WALLETS = regex(r"\.(?:HOLD|[A-Z])$|\d{0,4}\.[SFMBP]$")
+"""The end of a coin's name that says which wallet it is in: `.HOLD`, `.F`, `28.S`."""
 _TRADES = ("trade", "spend", "receive", "conversion", "collateralconversion")
 _MARGIN = ("margin", "rollover", "settled")
 
 
 def kraken_coin(text: str) -> str:
-    """`XXBT` and `XBT.F` are `BTC`, `ZEUR` is `EUR`."""
+    """A coin in the book's spelling: `BTC` for `XXBT` and `XBT.F`, `EUR` for `ZEUR`."""
     plain = _WALLETS.sub("", text.strip().upper())
     if len(plain) == 4 and plain[0] in "XZ":
         plain = plain[1:]
@@ -72,6 +74,7 @@ def read_ledgers(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
 
 
 def _add_leg(line: FileRow, reader: CellReader, groups: dict[str, Legs]) -> None:
+    """Add a line to the group of its trade; raises `Invalid` if it is of none."""
     kind = str(line.cells.get("type") or "").strip().lower()
     if kind in _MARGIN:
         raise Invalid(f"{kind}: the ledgers do not say how much was traded on margin; load the trades export")
@@ -83,16 +86,16 @@ def _add_leg(line: FileRow, reader: CellReader, groups: dict[str, Legs]) -> None
     legs = groups.setdefault(id, Legs(time))
     if amount:
         legs.add(line, coin, amount)
-    else:
+    else:  # a line for a fee alone
         legs.lines.append(line)
     if fee:
         legs.fees.append((fee, coin))
 
 
 def _is_on_margin(line: FileRow, reader: CellReader) -> bool:
-    """A margin, or that it opens or closes a position."""
-    told = str(line.cells.get("misc") or "").lower()
-    return bool(reader.optional(line, "margin")) or "initiated" in told or "closing" in told
+    """Whether a trade has a margin, or opens or closes a position."""
+    misc = str(line.cells.get("misc") or "").lower()
+    return bool(reader.optional(line, "margin")) or "initiated" in misc or "closing" in misc
 
 
 def read_fill(line: FileRow, reader: CellReader) -> Fill:
@@ -103,8 +106,10 @@ def read_fill(line: FileRow, reader: CellReader) -> Fill:
     slack = Decimal("0.01") + quantity * rounding(line.cells["price"]) + price * rounding(line.cells["vol"])
     cost = reader.optional(line, "cost") or None
     reader.compare(line.row, "vol × price", quantity * price, cost, slack)
-    if cost and quantity and rounding(line.cells["cost"]) / cost < rounding(line.cells["price"]) / price:
-        price = cost / quantity  # of a coin that costs next to nothing the price is cut short
+    if cost and quantity:
+        cost_error, price_error = rounding(line.cells["cost"]) / cost, rounding(line.cells["price"]) / price
+        if cost_error < price_error:  # the price of a very cheap coin has few digits
+            price = cost / quantity
     return make_fill(
         line, time=reader.moment(line, "time", zone="UTC"), symbol=symbol,
         side=values.parse_side(line.cells[first_filled(line, "type")]),

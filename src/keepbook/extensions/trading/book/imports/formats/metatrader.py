@@ -131,7 +131,7 @@ def _compare_totals(table: FileTable, reader: CellReader) -> None:
 
 
 def _deals_alone(table: FileTable) -> FileTable:
-    """Of a report with several tables that of the deals."""
+    """The table of the deals, of a report with several tables."""
     return _lines_with(table, {"direction", "entry"})
 
 
@@ -280,7 +280,7 @@ def _compare_closed(table: FileTable, reader: CellReader) -> None:
 
 
 def _positions_alone(table: FileTable) -> FileTable:
-    """Of a report those of the positions, closed and open."""
+    """The tables of the positions, closed and open, of a report."""
     return _lines_with(table, {"position", "ticket"})
 
 

@@ -1,7 +1,7 @@
-"""A plain table: fills or whole trades under names that people use, or under those that a mapping gives.
+"""A plain table of fills or of whole trades, with column names that people commonly use, or with those of a mapping.
 
-A mapping says which column of the file is which of ours, `entry_time=Open Time`. With an `entry_price` the rows are
-whole trades, without they are fills.
+A mapping says which column of the file is which of ours: `entry_time=Open Time`. A table with a column for the entry is
+one of whole trades; any other is one of fills.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -9,6 +9,7 @@ from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from hashlib import blake2b
+from typing import NoReturn
 
 from keepbook.errors import Invalid
 from keepbook.extensions.trading.book.imports import values
@@ -43,58 +44,86 @@ OURS: Mapping[str, tuple[str, ...]] = {
     "funding": ("funding", "swap", "overnight"),
     "tag": ("tag", "entry_regime_tag", "setup", "strategy"),
 }
+"""Our columns, and the names that a file may have for each."""
 WHOLE = ("symbol", "side", "quantity", "entry_time", "entry_price", "exit_time", "exit_price")
+"""The columns that a table of whole trades needs."""
 FILLS = ("time", "symbol", "side", "quantity", "price")
-DAY_AND_CLOCK = {"date", "time"}
-_CLOCK = regex(r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?[AaPp][Mm])?")
-_SOME = regex(r"[1-9]")
+"""The columns that a table of fills needs."""
 ONLY_WHOLE = {"entry_time", "entry_price", "exit_time", "exit_price"}
-"""No table of fills has these: with one of them its rows are whole trades."""
+"""Columns that no table of fills has."""
+DAY_AND_CLOCK = {"date", "time"}
+"""The columns of a table that has day and time of day apart."""
+_CLOCK = regex(r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?[AaPp][Mm])?")
+_NOT_ZERO = regex(r"[1-9]")
 
 
 def fits(names: Iterable[str]) -> bool:
-    """Whether these column names are a header that a plain table may have."""
+    """Whether a plain table may have these column names. The symbol may be missing, because the person can give it."""
     there = {name.strip().lower() for name in names}
     found = {ours for ours, known in OURS.items() if there & set(known)}
     return any(set(needed) - {"symbol"} <= found for needed in (FILLS, WHOLE))
 
 
 def format_of_mapping(mapping: Mapping[str, str]) -> FileFormat:
-    """A format by a mapping of ours to theirs; names that it leaves out are sought as a plain table has them."""
-    if unknown := sorted(mapping.keys() - OURS.keys()):
+    """The format for a mapping of our columns to the file's. Columns that the mapping leaves out are sought by the
+    names in `OURS`."""
+    unknown = sorted(mapping.keys() - OURS.keys())
+    if unknown:
         raise Invalid(f"there is no {unknown[0]!r} to map to; there are {', '.join(OURS)}", field="map")
     theirs = {name.strip().lower(): ours for ours, name in mapping.items()}
 
     def read(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
+        found = _find_columns(table, theirs)
+        is_whole = all(name in found for name in WHOLE)
+        needed = WHOLE if is_whole or ONLY_WHOLE & found.keys() else FILLS
+        missing = [name for name in needed if name not in found]
+        if reader.symbol:
+            missing = [name for name in missing if name != "symbol"]
+        if missing:
+            _refuse_table(table, missing[0])
         names = {name.lower() for name in table.columns}
-        if missing := sorted(theirs.keys() - names):
-            raise Invalid(f"the file has no column {missing[0]!r}; it has {', '.join(table.columns)}", field="map")
-        found = {ours: name for name, ours in theirs.items()}
-        for ours, known in OURS.items():
-            if ours not in found and (there := next((name for name in known if name in names - theirs.keys()), None)):
-                found[ours] = there
-        if "side" not in found and (told := side_column(table, found.values())):
-            found["side"] = told
-        whole = all(name in found for name in WHOLE)
-        needed = WHOLE if whole or ONLY_WHOLE & found.keys() else FILLS
-        if missing := [name for name in needed if name not in found and not (name == "symbol" and reader.symbol)]:
-            bare = sum(any(char.isdigit() for char in name) for name in table.columns) > len(table.columns) / 2
-            asks = "its first line is no header: put the names of the columns above it" if bare else (
-                f"say which column is the {missing[0]}: map {missing[0]}=COLUMN"
-            )  # fmt: skip
-            raise Invalid(f"{asks}; the file has {', '.join(table.columns)}", field="map")
         if "time" not in mapping and names >= DAY_AND_CLOCK:
             table = replace(table, lines=tuple(map(_join_day_and_clock, table.lines)))
-        ours_first = replace(table, lines=tuple(_rename_cells(line, found) for line in table.lines))
-        read_one = partial(_whole if whole else _fill, sign=_sign_of_fees(ours_first))
-        yield from row_by_row(read_one)(ours_first, reader)
+        renamed = replace(table, lines=tuple(_rename_cells(line, found) for line in table.lines))
+        read_one = partial(_whole if is_whole else _fill, sign=_sign_of_fees(renamed))
+        yield from row_by_row(read_one)(renamed, reader)
 
     used = frozenset(theirs) | frozenset(name for names in OURS.values() for name in names)
     return FileFormat("plain", "A plain table", (frozenset(theirs),), used, read)
 
 
+def _find_columns(table: FileTable, theirs: Mapping[str, str]) -> dict[str, str]:
+    """The columns of the file by ours: those of a mapping (`theirs`: from the file's name to ours), and for what it
+    leaves out, those that `OURS` names."""
+    names = {name.lower() for name in table.columns}
+    missing = sorted(theirs.keys() - names)
+    if missing:
+        raise Invalid(f"the file has no column {missing[0]!r}; it has {', '.join(table.columns)}", field="map")
+    found = {ours: name for name, ours in theirs.items()}
+    free = names - theirs.keys()
+    for ours, known in OURS.items():
+        there = next((name for name in known if name in free), None)
+        if ours not in found and there is not None:
+            found[ours] = there
+    if "side" not in found:
+        side = side_column(table, found.values())
+        if side is not None:
+            found["side"] = side
+    return found
+
+
+def _refuse_table(table: FileTable, missing: str) -> NoReturn:
+    """Raise for a table without a needed column. If most of its column names have digits, it has no header."""
+    with_digits = sum(any(char.isdigit() for char in name) for name in table.columns)
+    has_header = with_digits <= len(table.columns) / 2
+    asks = f"say which column is the {missing}: map {missing}=COLUMN"
+    if not has_header:
+        asks = "its first line is no header: put the names of the columns above it"
+    raise Invalid(f"{asks}; the file has {', '.join(table.columns)}", field="map")
+
+
 def _join_day_and_clock(line: FileRow) -> FileRow:
-    """A table may have the day in one column and the time of day in another."""
+    """A row with the day in one column and the time of day in another gets both in each of them."""
     day, clock = (str(line.cells.get(name) or "").strip() for name in ("date", "time"))
     if not _CLOCK.fullmatch(clock):
         return line
@@ -102,7 +131,7 @@ def _join_day_and_clock(line: FileRow) -> FileRow:
 
 
 def side_column(table: FileTable, taken: Collection[str]) -> str | None:
-    """The one column, whatever its name, in which nothing stands but which way a trade went."""
+    """The column, whatever its name, that has only words for a side, such as `buy`; None if there is not just one."""
     free = [name.lower() for name in table.columns if name and name.lower() not in taken]
     cells = {name: [str(line.cells.get(name) or "") for line in table.lines] for name in free}
     found = [name for name, some in cells.items() if some and all(map(values.is_side, some))]
@@ -112,18 +141,20 @@ def side_column(table: FileTable, taken: Collection[str]) -> str | None:
 
 
 def _rename_cells(line: FileRow, found: Mapping[str, str]) -> FileRow:
+    """The row with our column names."""
     return replace(line, cells={ours: line.cells.get(name) for ours, name in found.items()})
 
 
 def _sign_of_fees(table: FileTable) -> int:
-    """-1 where a file writes fees with a minus. What has the other sign than most was given back."""
+    """-1 if the file writes fees with a minus, as it does if most have one; else 1. A fee with the other sign is a
+    rebate."""
     fees = [str(line.cells.get("fee") or "").strip() for line in table.lines]
-    below = [fee.startswith(("-", "\u2212", "(")) for fee in fees if _SOME.search(fee)]
-    return -1 if sum(below) * 2 > len(below) else 1
+    is_negative = [fee.startswith(("-", "\u2212", "(")) for fee in fees if _NOT_ZERO.search(fee)]
+    return -1 if sum(is_negative) * 2 > len(is_negative) else 1
 
 
 def _fee_of(line: FileRow, reader: CellReader, sign: int) -> tuple[Decimal, str]:
-    """What a row paid, and the coin of it, where one is told."""
+    """The fee of a row, and its coin; empty if the row does not name it."""
     fee, coin = Decimal(0), None
     if line.cells.get("fee"):
         fee, coin = reader.amount(line, "fee")
@@ -155,33 +186,46 @@ def _currency(line: FileRow) -> str:
 
 
 def _whole(line: FileRow, reader: CellReader, sign: int) -> Trip:
+    """A row of a table of whole trades."""
     symbol = values.symbol(line.cells.get("symbol") or reader.symbol or "")
-    if values.parse_side(line.cells[first_filled(line, "side")]) == "buy":
-        side = "long"
-    else:
-        side = "short"
+    is_long = values.parse_side(line.cells[first_filled(line, "side")]) == "buy"
+    side = "long" if is_long else "short"
     size = float(reader.optional(line, "multiplier") or reader.multiplier(symbol))
     quantity = float(abs(reader.amount(line, "quantity")[0])) * size
-    entered, left = (float(reader.amount(line, name)[0]) for name in ("entry_price", "exit_price"))
-    begun, ended = reader.moment(line, "entry_time"), reader.moment(line, "exit_time")
-    if quantity <= 0 or entered <= 0:
+    entry_price, exit_price = (float(reader.amount(line, name)[0]) for name in ("entry_price", "exit_price"))
+    entry_time, exit_time = reader.moment(line, "entry_time"), reader.moment(line, "exit_time")
+    if quantity <= 0 or entry_price <= 0:
         raise Invalid(f"{'quantity' if quantity <= 0 else 'entry_price'} is a number above 0", field="quantity")
-    if ended < begun:
+    if exit_time < entry_time:
         raise Invalid("exit_time is before entry_time", field="exit_time")
     fee, coin = _fee_of(line, reader, sign)
-    paid = (0.0 if coin else float(fee)) - float(reader.optional(line, "funding") or 0)
-    figures = repr((symbol, side, quantity, begun, entered, ended, left, fee * sign, coin)).encode()
+    figures = (symbol, side, quantity, entry_time, entry_price, exit_time, exit_price, fee * sign, coin)
     if line.cells.get("id"):
         key = f"id-{line.cells['id']}"
     else:
-        key = blake2b(figures, digest_size=12).hexdigest()
+        key = blake2b(repr(figures).encode(), digest_size=12).hexdigest()
     profit = reader.optional(line, "profit")
     if profit is not None:
         reader.profits[key] = float(profit)
-    if coin:
+    fees = 0.0
+    if coin:  # it is converted later
         reader.paid[key] = (fee, coin, _currency(line))
-    tag = str(line.cells.get("tag") or "")[:500] or None
-    return Trip(key, symbol, side, quantity, begun, entered, ended, left, paid, f"{key}-in", f"{key}-out", tag)
+    else:
+        fees = float(fee)
+    return Trip(
+        key=key,
+        symbol=symbol,
+        side=side,
+        quantity=quantity,
+        entry_time=entry_time,
+        entry_price=entry_price,
+        exit_time=exit_time,
+        exit_price=exit_price,
+        fees=fees - float(reader.optional(line, "funding") or 0),
+        entry_key=f"{key}-in",
+        exit_key=f"{key}-out",
+        entry_reason=str(line.cells.get("tag") or "")[:500] or None,
+    )
 
 
 TABLE = replace(format_of_mapping({}), needs=(frozenset(WHOLE),))

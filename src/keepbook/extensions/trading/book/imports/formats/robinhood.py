@@ -1,7 +1,7 @@
-"""Robinhood: the account activity. The code says what was done, the description names an option.
+"""Robinhood: the account activity. The code says what was done; an option is named in the description.
 
-Fees have no column: they are what is missing between the amount and the price. A quantity with an `S` behind it is
-taken, not given: a short option that expired, the old shares of a reverse split.
+There is no column of fees: the fee is the difference between the amount and quantity times price. A quantity with an
+`S` behind it was taken out of the account, such as a short option that expired or the old shares of a reverse split.
 """
 
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ ENDS = {"OEXP": "expired", "OASGN": "assigned", "OEXER": "exercised", "OEXCS": "
 CANCELS = {"BCXL": "buy", "SCXL": "sell"}
 OPTIONS = ("BTO", "STC", "STO", "BTC", *ENDS)
 HELD, COVERS = ("SELL", "STC"), ("BTC",)
-"""Sales of what the account holds, and what buys back an option that was sold."""
+"""The codes that only sell what the account holds, and those that only buy back an option that was sold."""
 SPLITS = ("SPL", "SPR")
 CLOSES = ("STC", "BTC", *ENDS)
 DAY = "activity date"
@@ -63,7 +63,7 @@ def read_activity(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
 
 
 def quantity_of(line: FileRow, reader: CellReader) -> Decimal:
-    """Negative where an `S` stands behind it."""
+    """The quantity of a row; negative if an `S` stands behind it."""
     text = str(line.cells[first_filled(line, "quantity")]).strip()
     number = values.decimal(text.rstrip("Ss"), "quantity", reader.mark)
     if text[-1:] in ("S", "s"):
@@ -72,6 +72,7 @@ def quantity_of(line: FileRow, reader: CellReader) -> Decimal:
 
 
 def _shares(line: FileRow, reader: CellReader) -> tuple[str, str, Decimal]:
+    """Time, symbol and added shares of a row of a split."""
     symbol, _ = traded_name(str(line.cells[first_filled(line, "instrument")]))
     return reader.instant(day_of(line, DAY), DAY), symbol, quantity_of(line, reader)
 
@@ -95,8 +96,8 @@ def _activity(line: FileRow, reader: CellReader) -> Fill:
             line, time=time, symbol=symbol, side=CANCELS[code], quantity=quantity, price=price, multiplier=size,
             quote=DOLLAR,
         )  # fmt: skip
-    side = SIDES[code]
-    fee = _fee(line, reader, side, quantity * price * Decimal(str(size)), quantity * Decimal(str(size)))
+    side, shares = SIDES[code], quantity * Decimal(str(size))
+    fee = _fee(line, reader, side, worth=shares * price, shares=shares)
     return make_fill(
         line, time=time, symbol=symbol, side=side, quantity=quantity, price=price, fees=((fee, DOLLAR),),
         multiplier=size, quote=DOLLAR, from_holding=code in HELD, closes_only=code in COVERS,
@@ -104,33 +105,33 @@ def _activity(line: FileRow, reader: CellReader) -> Fill:
 
 
 def _traded(line: FileRow, code: str) -> str:
+    """The name of the share or of the option that a row is about."""
     if code not in OPTIONS:
         return str(line.cells[first_filled(line, "instrument")])
     words = " ".join(str(line.cells.get("description") or "").split())
-    on = str(line.cells.get("instrument") or "").strip()
-    named = f"{on} {words.rpartition(f'{on} ')[2]}"  # "Option Expiration for AAPL …": it begins where its share stands
-    for text in (named, words):
+    share = str(line.cells.get("instrument") or "").strip()
+    from_share_on = f"{share} {words.rpartition(f'{share} ')[2]}"  # "AAPL …" of "Option Expiration for AAPL …"
+    for text in (from_share_on, words):
         if parse_option(text) is not None:
             return text
     raise Invalid(f"description names no option: {words[:60]!r}", field="description")
 
 
-def _fee(line: FileRow, reader: CellReader, side: str, worth: Decimal, shares: Decimal) -> Decimal:
-    """What was paid beyond the price, or received short of it: cents, and for options some for each contract."""
+def _fee(line: FileRow, reader: CellReader, side: str, *, worth: Decimal, shares: Decimal) -> Decimal:
+    """The fee: what was paid beyond `worth`, or received short of it. It is some cents, and for options some cents a
+    contract; if it is more than that, or negative, the row contradicts itself."""
     amount = reader.number(line, "amount")
-    if side == "buy":
-        expected = -worth
-    else:
-        expected = worth
+    expected = -worth if side == "buy" else worth
     paid = expected - amount
     slack = shares * rounding(line.cells["price"])
-    if not -slack - Decimal("0.01") <= paid <= slack + Decimal("0.02") * worth + Decimal("0.02") * shares + 1:
+    least, most = -slack - Decimal("0.01"), slack + Decimal("0.02") * worth + Decimal("0.02") * shares + 1
+    if not least <= paid <= most:
         reader.compare(line.row, "quantity × price", expected, amount)
     return paid
 
 
 def _without_note(table: FileTable) -> FileTable:
-    """Without the closing words of the bank."""
+    """The table without the note at its end."""
     rows = [line for line in table.lines if line.wrong is not None or line.cells.get(DAY) or code_of(line)]
     return replace(table, lines=tuple(rows))
 

@@ -1,7 +1,7 @@
-"""Charles Schwab: the transactions of a brokerage account. Quantities have no sign, the action says what was done.
+"""Charles Schwab: the transactions of a brokerage account. Quantities have no sign; the action says what was done.
 
-Amounts are dollars with a sign. An option's price is for one share, and a contract holds a hundred. `Expired` and
-`Assigned` end options, and the shares of an assignment stand in a row of their own.
+Amounts are dollars with a sign. An option's price is for one share, and a contract is for a hundred. The actions
+`Expired` and `Assigned` end an option; the shares of an assignment have a row of their own.
 """
 
 from collections.abc import Iterator
@@ -41,8 +41,9 @@ ENDS = {"expired": "expired", "assigned": "assigned", "exchange or exercise": "e
 SPLITS = ("stock split", "reverse split", "forward split")
 CLOSES = ("buy to close", "sell to close", *ENDS)
 HELD = ("sell", "sell to close")
-"""Sales of what the account holds; what it does not is a `Sell Short`."""
+"""The actions that only sell what the account holds; other sales have the action `Sell Short`."""
 COVERS = ("buy to close", "buy to cover")
+"""The actions that only buy back what was sold short."""
 
 
 def action_of(line: FileRow) -> str:
@@ -63,15 +64,13 @@ def read_transactions(table: FileTable, reader: CellReader) -> Iterator[ReadRow]
 
 
 def _shares(line: FileRow, splits: list[FileRow], reader: CellReader) -> tuple[str, str, Decimal]:
-    """The old shares of a reverse split go out under their CUSIP; the symbol is that of the new ones of the day."""
+    """Time, symbol and added shares of a row of a split. The old shares of a reverse split go out under their CUSIP, so
+    the symbol is taken from the row of the same day and company that has one."""
     day = day_of(line, "date")
-    named = [
-        str(one.cells.get("symbol") or "").upper()
-        for one in splits
-        if day_of(one, "date") == day and _same_company(one, line)
-    ]
-    symbol = next((name for name in named if name and not any(char.isdigit() for char in name)), "")
-    return reader.instant(day, "date"), symbol or named[0], reader.number(line, "quantity")
+    of_company = [one for one in splits if day_of(one, "date") == day and _same_company(one, line)]
+    names = [str(one.cells.get("symbol") or "").upper() for one in of_company]
+    symbol = next((name for name in names if name and not any(char.isdigit() for char in name)), names[0])
+    return reader.instant(day, "date"), symbol, reader.number(line, "quantity")
 
 
 def _same_company(one: FileRow, other: FileRow) -> bool:
@@ -81,8 +80,9 @@ def _same_company(one: FileRow, other: FileRow) -> bool:
 
 def _transaction(line: FileRow, reader: CellReader) -> Fill:
     action = action_of(line)
-    way = action.removeprefix("cancel ")
-    if way not in SIDES and action not in ENDS:
+    trade = action.removeprefix("cancel ")
+    is_cancel = trade != action
+    if trade not in SIDES and action not in ENDS:
         raise Invalid(f"{action or 'a row without an action'} is no trade")
     named = str(line.cells[first_filled(line, "symbol")])
     symbol, size = traded_name(named)
@@ -96,24 +96,22 @@ def _transaction(line: FileRow, reader: CellReader) -> Fill:
     fee = abs(reader.optional(line, "fees & comm") or Decimal(0))
     price = reader.number(line, "price")
     made = make_fill(
-        line, time=time, symbol=symbol, side=SIDES[way], quantity=quantity, price=price, fees=((fee, DOLLAR),),
-        multiplier=size, quote=DOLLAR, from_holding=way in HELD, closes_only=way in COVERS,
+        line, time=time, symbol=symbol, side=SIDES[trade], quantity=quantity, price=price, fees=((fee, DOLLAR),),
+        multiplier=size, quote=DOLLAR, from_holding=trade in HELD, closes_only=trade in COVERS,
+        reason="reinvested" if trade == "reinvest shares" else None,
     )  # fmt: skip
-    worth = quantity * price * Decimal(str(size))
-    sign = (1 if SIDES[way] == "sell" else -1) * (-1 if way != action else 1)
-    slack = Decimal("0.02") + quantity * Decimal(str(size)) * rounding(line.cells["price"])
-    if way == action:
-        paid = -fee
-    else:
-        paid = fee
-    reader.compare(line.row, "quantity × price less fees", sign * worth + paid, reader.optional(line, "amount"), slack)
-    if way == "reinvest shares":
-        return replace(made, reason="reinvested")
-    return replace(made, reason=None)
+    shares = quantity * Decimal(str(size))
+    amount = shares * price if SIDES[trade] == "sell" else -shares * price
+    amount -= fee
+    if is_cancel:
+        amount = -amount
+    slack = Decimal("0.02") + shares * rounding(line.cells["price"])
+    reader.compare(line.row, "quantity × price less fees", amount, reader.optional(line, "amount"), slack)
+    return made
 
 
 def _without_total(table: FileTable) -> FileTable:
-    """Without the sum at the end."""
+    """The table without the total at its end."""
     rows = (line for line in table.lines if "total" not in str(line.cells.get("date") or "").lower())
     return replace(table, lines=tuple(rows))
 

@@ -1,6 +1,8 @@
-"""TradingView: the list of trades of a strategy, entry and exit in a row each. The file does not name the symbol."""
+"""TradingView: the list of trades of a strategy. A trade is two rows, its entry and its exit. The person has to give
+the symbol, because the file does not have it."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from keepbook.errors import Invalid
 from keepbook.extensions.trading.book.imports import values
@@ -13,15 +15,13 @@ NUMBERS, TIMES = ("trade #", "trade number"), ("date/time", "date and time")
 
 
 def read_trades(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
-    """Rows that share a number belong together; one without the other is a trade that is still open."""
-    columns = [name.lower() for name in table.columns]
-    price = next(name for name in columns if name.startswith("price"))
-    size = next(
-        (name for name in columns if name in ("contracts", "quantity", "size (qty)", "position size (qty)")), ""
-    )
-    profit = next(
-        (name for name in columns if name.startswith(("net p&l", "net pnl", "profit")) and "%" not in name), ""
-    )
+    """The rows of a trade have its number. Without an exit, or with one whose signal is `Open`, it is still open."""
+    names = [name.lower() for name in table.columns]
+    sizes = [name for name in names if name in ("contracts", "quantity", "size (qty)", "position size (qty)")]
+    profits = [name for name in names if name.startswith(("net p&l", "net pnl", "profit")) and "%" not in name]
+    price = next(name for name in names if name.startswith("price"))
+    size = sizes[0] if sizes else "contracts"
+    columns = _Columns(price=price, size=size, profit=profits[0] if profits else None)
     groups: dict[str, list[FileRow]] = {}
     for line in table.lines:
         number = next((str(line.cells[name]) for name in NUMBERS if line.cells.get(name)), "")
@@ -30,10 +30,18 @@ def read_trades(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
         else:
             groups.setdefault(number, []).append(line)
     for number, lines in groups.items():
-        yield from _trade(number, lines, reader, (price, size, profit))
+        yield from _trade(number, lines, reader, columns)
 
 
-def _trade(number: str, lines: list[FileRow], reader: CellReader, columns: tuple[str, str, str]) -> Iterator[ReadRow]:
+class _Columns(NamedTuple):
+    """The columns of a file whose names differ between versions and currencies (`Price USDT`)."""
+
+    price: str
+    size: str
+    profit: str | None
+
+
+def _trade(number: str, lines: list[FileRow], reader: CellReader, columns: _Columns) -> Iterator[ReadRow]:
     rows = tuple(line.row for line in lines)
     kinds = [str(line.cells.get("type", "")).strip().lower() for line in lines]
     entries = [line for line, kind in zip(lines, kinds, strict=True) if kind.startswith("entry")]
@@ -49,40 +57,46 @@ def _trade(number: str, lines: list[FileRow], reader: CellReader, columns: tuple
             yield (row,), error
 
 
-def _trip(number: str, entry: FileRow, out: FileRow, reader: CellReader, columns: tuple[str, str, str]) -> Trip:
-    price, size, profit = columns
+def _trip(number: str, entry: FileRow, out: FileRow, reader: CellReader, columns: _Columns) -> Trip:
+    """The trade of an entry and an exit. Its fees are what the file's own profit is less than that by the prices."""
     if reader.symbol is None:
         raise Invalid("the file does not name its symbol; say which", field="symbol")
     symbol = values.symbol(reader.symbol)
-    if "long" in str(entry.cells["type"]).lower():
-        way = "long"
-    else:
-        way = "short"
-    quantity = float(abs(reader.number(entry, size or "contracts"))) * reader.multiplier(symbol)
-    entered, left = float(reader.number(entry, price)), float(reader.number(out, price))
-    if quantity <= 0 or entered <= 0:
+    is_long = "long" in str(entry.cells["type"]).lower()
+    quantity = float(abs(reader.number(entry, columns.size))) * reader.multiplier(symbol)
+    entry_price, exit_price = float(reader.number(entry, columns.price)), float(reader.number(out, columns.price))
+    if quantity <= 0 or entry_price <= 0:
         raise Invalid("quantity and price are numbers above 0", field="quantity")
-    gross = (1 if way == "long" else -1) * (left - entered) * quantity
-    told_profit = None
-    if profit:
-        told_profit = reader.optional(out, profit)
-    begun, ended = reader.moment(entry, *TIMES), reader.moment(out, *TIMES)
-    if ended < begun:
+    stated_profit = None
+    if columns.profit is not None:
+        stated_profit = reader.optional(out, columns.profit)
+    entry_time, exit_time = reader.moment(entry, *TIMES), reader.moment(out, *TIMES)
+    if exit_time < entry_time:
         raise Invalid(f"trade {number} ends before it begins", field="time")
-    key = f"tv-{symbol}-{number}-{begun}"
-    quote = price.removeprefix("price").strip().upper()  # `Price USDT`
-    if told_profit is not None:
-        reader.profits[key] = float(told_profit)
-    if told_profit is not None:
-        fees = gross - float(told_profit)
-    else:
-        fees = 0.0
+    key = f"tv-{symbol}-{number}-{entry_time}"
+    side = "long" if is_long else "short"
+    quote = columns.price.removeprefix("price").strip().upper()  # `USDT` of `Price USDT`
+    fees = 0.0
+    if stated_profit is not None:
+        way = 1 if is_long else -1
+        fees = way * (exit_price - entry_price) * quantity - float(stated_profit)
+        reader.profits[key] = float(stated_profit)
     return Trip(
-        key, symbol, way, quantity, begun, entered, ended, left,
-        fees,
-        f"{key}-in", f"{key}-out", str(entry.cells.get("signal") or "")[:500] or None,
-        str(out.cells.get("signal") or "")[:500] or None, quote if quote in MONEY else "",
-    )  # fmt: skip
+        key=key,
+        symbol=symbol,
+        side=side,
+        quantity=quantity,
+        entry_time=entry_time,
+        entry_price=entry_price,
+        exit_time=exit_time,
+        exit_price=exit_price,
+        fees=fees,
+        entry_key=f"{key}-in",
+        exit_key=f"{key}-out",
+        entry_reason=str(entry.cells.get("signal") or "")[:500] or None,
+        exit_reason=str(out.cells.get("signal") or "")[:500] or None,
+        quote=quote if quote in MONEY else "",
+    )
 
 
 LIST = FileFormat(

@@ -1,7 +1,8 @@
-"""Ledgers of exchanges: each trade is two or more lines, what was given and what came in, with the fees beside.
+"""Makes fills from ledgers of exchanges, in which a trade is two or more lines: what was given, what came in, and fees.
 
-Legs that belong together are one fill of a pair. Its quote is the more money-like of the two: a currency of a country,
-else a coin tied to one, else bitcoin, ether, BNB; else what was given.
+Such lines are called legs. Legs that belong together are one fill of a pair. The quote of the pair is the coin that is
+more like money: a currency of a country first, then a coin tied to one, then bitcoin, ether and BNB. If neither is, it
+is the coin that was given.
 """
 
 from collections.abc import Sequence
@@ -17,11 +18,12 @@ from keepbook.extensions.trading.book.imports.table import FileRow
 from keepbook.extensions.trading.book.market.symbols import ALL_COUNTRIES, COINS
 
 MONEY = (*ALL_COUNTRIES, *COINS, "BTC", "ETH", "BNB")
+"""Coins and currencies that may be the quote of a pair, the likeliest first."""
 
 
 @dataclass(slots=True)
 class Legs:
-    """The lines of one exchange of coins."""
+    """The lines of one trade: `gave` and `got` are (coin, amount), `fees` (amount, coin)."""
 
     time: str
     gave: list[tuple[str, Decimal]] = field(default_factory=list)
@@ -30,8 +32,10 @@ class Legs:
     lines: list[FileRow] = field(default_factory=list)
 
     def add(self, line: FileRow, coin: str, amount: Decimal) -> None:
+        """Add a leg; a positive amount came in, a negative one was given."""
         self.lines.append(line)
-        (self.got if amount > 0 else self.gave).append((coin, abs(amount)))
+        side = self.got if amount > 0 else self.gave
+        side.append((coin, abs(amount)))
 
     def add_fee(self, line: FileRow, coin: str, amount: Decimal) -> None:
         self.lines.append(line)
@@ -48,6 +52,7 @@ class Legs:
 
 
 def _sum_of(legs: Sequence[tuple[str, Decimal]], what: str) -> tuple[str, Decimal]:
+    """The coin of these legs, and the sum of their amounts. Raises `Invalid` if there are several coins, or none."""
     coins = {coin for coin, _ in legs}
     if len(coins) != 1:
         told = ", ".join(sorted(coins)) or "nothing"
@@ -56,26 +61,17 @@ def _sum_of(legs: Sequence[tuple[str, Decimal]], what: str) -> tuple[str, Decima
 
 
 def legs_to_fill(legs: Legs, id: Any = None) -> Fill:
-    """One fill; what came in parts is added up."""
-    paid, paid_amount = _sum_of(legs.gave, "what was given")
-    bought, amount = _sum_of(legs.got, "what came in")
-    if paid == bought:
-        raise Invalid(f"{paid} was given for {bought}: that is no trade")
-    buys = _rank(paid) <= _rank(bought)
-    if buys:
-        base, quote = bought, paid
+    """The fill of a trade; the amounts of several legs are added up."""
+    given, given_amount = _sum_of(legs.gave, "what was given")
+    received, received_amount = _sum_of(legs.got, "what came in")
+    if given == received:
+        raise Invalid(f"{given} was given for {received}: that is no trade")
+    if _rank(given) <= _rank(received):
+        side, base, quantity, quote, worth = "buy", received, received_amount, given, given_amount
     else:
-        base, quote = paid, bought
-    if buys:
-        quantity, worth = amount, paid_amount
-    else:
-        quantity, worth = paid_amount, amount
+        side, base, quantity, quote, worth = "sell", given, given_amount, received, received_amount
     if not quantity:
         raise Invalid("quantity is a number above 0", field="quantity")
-    if buys:
-        side = "buy"
-    else:
-        side = "sell"
     return make_fill(
         legs.lines[0], time=legs.time, symbol=values.symbol(f"{base}/{quote}"), side=side,
         quantity=quantity, price=worth / quantity, id=id, fees=tuple(legs.fees),
@@ -83,6 +79,7 @@ def legs_to_fill(legs: Legs, id: Any = None) -> Fill:
 
 
 def _rank(coin: str) -> int:
+    """The lower, the more a coin is like money."""
     if coin in MONEY:
         return MONEY.index(coin)
     return len(MONEY)

@@ -18,7 +18,7 @@ HALF_A_CENT = 0.00501
 STANDARD_LOT = 100_000.0
 """What a lot of a pair of currencies holds, if nothing says otherwise."""
 NEAR = 0.003
-"""By so much a rate of the moment and cents may be off."""
+"""The share by which an exchange rate of the moment and rounding to cents may distort a figure."""
 CLOSE_TIME = regex(r"\d{4}\.\d{2}\.\d{2} \d{2}:\d{2}(?::\d{2})?")
 
 
