@@ -157,7 +157,10 @@ def test_a_question_is_answered_in_place_and_the_answer_taken_back(person: Page,
     kept = person.locator("#exchange-1 .kept-line")
     expect(kept.locator(".book")).to_have_text("“I am a nurse in Leeds”")
     assert [(one.content, one.quoted, one.source) for one in alice.list()] == [(NURSE_LINE, True, "chat")]
+    expect(kept.get_by_role("button", name="Undo")).to_be_focused()
+    expect(person.locator("#talk :is(#chat-head, #given, #due)")).to_have_count(0)
     kept.get_by_role("button", name="Undo").click()
+    expect(kept.get_by_role("button", name="Put it back")).to_be_focused()
     expect(kept.locator(".deed")).to_contain_text("Taken out again")
     assert alice.list().total == 0
 
@@ -324,7 +327,7 @@ def test_a_fourth_question_waits_in_review(client: TestClient, alice: Any, talk:
     said = [NURSE, GRAZ, "My sister Clare lives in Bergen.", "I have a dog called Bo."]
     chat = talk(*said, preset="assistant")
     page = client.get(f"/chat/{chat.id}?pencil=1")
-    assert page.text.count('class="unsure"') == 3
+    assert page.text.count('class="line unsure"') == 3
     assert len(alice.proposals.list()) == 4
 
 
