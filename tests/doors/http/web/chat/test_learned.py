@@ -302,6 +302,22 @@ def test_which_line_is_meant_is_a_list(client: TestClient, alice: Any, talk: Any
     assert client.post(f"/chat/{chat.id}/questions/{asked.id}/none").status_code == 409
 
 
+def test_all_that_one_answer_took_out_comes_back_with_one_undo(
+    client: TestClient, alice: Any, talk: Any, decides: Any
+) -> None:
+    lines = [alice.remember(words) for words in ("I like green tea", "I like tea ceremonies", "My teapot is blue")]
+    decides(TurnStep("which", 0, 10, targets=tuple(map(target_of, lines)), question="which", matter="tea"))
+    chat = talk("Forget the tea thing")
+    (asked,) = alice.proposals.list()
+    answered = client.post(f"/chat/{chat.id}/questions/{asked.id}/all", headers={"X-Partial": "1"})
+    assert alice.list().total == 0
+    form = answered.text.partition(f'id="question-{asked.id}"')[2].partition("</form>")[0]
+    events = re.findall(r'name="event" value="(\d+)"', form)
+    assert len(events) == 3
+    client.post(f"/chat/{chat.id}/turns/1/undo", data={"event": events})
+    assert alice.list().total == 3
+
+
 def test_nothing_stale_is_asked_after_a_later_turn(person: Page, alice: Any, talk: Any) -> None:
     chat = talk(NURSE, preset="assistant")
     person.goto(f"/chat/{chat.id}")
