@@ -215,6 +215,8 @@ class Wire:
         self.received: list[Received] = []
         self.models: list[str] = []
         """What it answers to whoever asks for its models; a server without any has no such list."""
+        self.wants_key = False
+        """Whether it tells its models only with a key."""
         self.over = threading.Event()
         wire = self
 
@@ -224,6 +226,9 @@ class Wire:
 
             def do_GET(self) -> None:
                 listed = [{"id": name, "object": "model"} for name in wire.models]
+                if wire.wants_key and "Authorization" not in self.headers:
+                    self.send({"error": {"message": "no key"}}, status=401)
+                    return
                 self.send({"object": "list", "data": listed}, status=200 if listed else 404)
 
         self._server = _Server(("127.0.0.1", 0), Handler)

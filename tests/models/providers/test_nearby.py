@@ -11,7 +11,7 @@ from tests.models.wire import Call, Received, Say, Status, Step, Wire, answer, r
 from keepbook.models.model import Usage
 from keepbook.models.outward import OutwardDoor
 from keepbook.models.providers.address import Address, ollama_address, own_name
-from keepbook.models.providers.nearby import Server, find_servers
+from keepbook.models.providers.nearby import Server, answers_at, find_servers
 from keepbook.models.providers.remote import RemoteModel
 from keepbook.models.providers.trial import TOOL, Trial, price_of, try_out
 
@@ -40,6 +40,14 @@ def test_nobody_there_and_somebody_else_there_are_nobody() -> None:
     assert find_servers(refused().removesuffix("/v1"), OutwardDoor()) == []
     with Wire("openai") as wire:
         assert find_servers(wire.url.removesuffix("/v1"), OutwardDoor()) == []
+
+
+def test_a_server_that_tells_its_models_only_with_a_key_answers_all_the_same() -> None:
+    with Wire("openai") as wire:
+        wire.models, wire.wants_key = ["llama3.1:8b"], True
+        assert answers_at(wire.url, OutwardDoor())
+        assert find_servers(wire.url.removesuffix("/v1"), OutwardDoor()) == []
+    assert not answers_at(refused(), OutwardDoor())
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from http import HTTPStatus
 from http.client import HTTPException
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
@@ -47,12 +48,26 @@ def find_servers(ollama_host: str | None, outward: OutwardDoor) -> list[Server]:
 
 
 def answers_at(base_url: str, outward: OutwardDoor) -> bool:
-    """Whether a model server answers at this address."""
-    return bool(_models(base_url.rstrip("/").removesuffix("/v1"), outward))
+    """Whether a model server answers at this address. One that asks for a key does: it is not sent one here."""
+    try:
+        return bool(_ask_models(base_url.rstrip("/").removesuffix("/v1"), outward))
+    except HTTPError as error:
+        error.close()  # else the connection stays open
+        return error.code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 
 
 def _models(place: str, outward: OutwardDoor) -> Sequence[str]:
-    """The names of the models there, those that only make vectors last; empty if no model server answers."""
+    """The names of the models there; empty if no model server answers, or none without a key."""
+    try:
+        return _ask_models(place, outward)
+    except HTTPError as error:
+        error.close()
+        return ()
+
+
+def _ask_models(place: str, outward: OutwardDoor) -> Sequence[str]:
+    """The names of the models there, those that only make vectors last; empty if no model server answers. Raises
+    HTTPError if the server refuses."""
     parts = urlsplit(place)
     if not parts.hostname or parts.scheme not in ("http", "https"):
         return ()
@@ -61,9 +76,8 @@ def _models(place: str, outward: OutwardDoor) -> Sequence[str]:
     try:
         with outward.open(asked, timeout=WAIT_SECONDS) as answer:
             told = json.loads(answer.read(MOST_BYTES))
-    except HTTPError as error:
-        error.close()  # else the connection stays open
-        return ()
+    except HTTPError:
+        raise
     except (OSError, HTTPException, ValueError, ModelFailed):
         return ()
     listed = told.get("data") if isinstance(told, dict) else None

@@ -157,7 +157,10 @@ def test_a_question_is_answered_in_place_and_the_answer_taken_back(person: Page,
     kept = person.locator("#exchange-1 .kept-line")
     expect(kept.locator(".book")).to_have_text("“I am a nurse in Leeds”")
     assert [(one.content, one.quoted, one.source) for one in alice.list()] == [(NURSE_LINE, True, "chat")]
+    expect(kept.get_by_role("button", name="Undo")).to_be_focused()
+    expect(person.locator("#talk :is(#chat-head, #given, #due)")).to_have_count(0)
     kept.get_by_role("button", name="Undo").click()
+    expect(kept.get_by_role("button", name="Put it back")).to_be_focused()
     expect(kept.locator(".deed")).to_contain_text("Taken out again")
     assert alice.list().total == 0
 
@@ -299,6 +302,22 @@ def test_which_line_is_meant_is_a_list(client: TestClient, alice: Any, talk: Any
     assert client.post(f"/chat/{chat.id}/questions/{asked.id}/none").status_code == 409
 
 
+def test_all_that_one_answer_took_out_comes_back_with_one_undo(
+    client: TestClient, alice: Any, talk: Any, decides: Any
+) -> None:
+    lines = [alice.remember(words) for words in ("I like green tea", "I like tea ceremonies", "My teapot is blue")]
+    decides(TurnStep("which", 0, 10, targets=tuple(map(target_of, lines)), question="which", matter="tea"))
+    chat = talk("Forget the tea thing")
+    (asked,) = alice.proposals.list()
+    answered = client.post(f"/chat/{chat.id}/questions/{asked.id}/all", headers={"X-Partial": "1"})
+    assert alice.list().total == 0
+    form = answered.text.partition(f'id="question-{asked.id}"')[2].partition("</form>")[0]
+    events = re.findall(r'name="event" value="(\d+)"', form)
+    assert len(events) == 3
+    client.post(f"/chat/{chat.id}/turns/1/undo", data={"event": events})
+    assert alice.list().total == 3
+
+
 def test_nothing_stale_is_asked_after_a_later_turn(person: Page, alice: Any, talk: Any) -> None:
     chat = talk(NURSE, preset="assistant")
     person.goto(f"/chat/{chat.id}")
@@ -324,7 +343,7 @@ def test_a_fourth_question_waits_in_review(client: TestClient, alice: Any, talk:
     said = [NURSE, GRAZ, "My sister Clare lives in Bergen.", "I have a dog called Bo."]
     chat = talk(*said, preset="assistant")
     page = client.get(f"/chat/{chat.id}?pencil=1")
-    assert page.text.count('class="unsure"') == 3
+    assert page.text.count('class="line unsure"') == 3
     assert len(alice.proposals.list()) == 4
 
 

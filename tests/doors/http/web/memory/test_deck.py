@@ -50,7 +50,7 @@ def test_an_answer_is_undone_under_the_next_card_and_brings_its_card_back(client
     read = alice.remember("Dislikes risk", confidence="inferred")
     first = client.get(REVIEW).text
     second = said(client, first, "yes")
-    assert "“Has a dog called Rex” is in your book" in shown(second.replace("<q>", "“").replace("</q>", "”"))
+    assert "In your book: Has a dog called Rex" in shown(second)
     assert alice.list().total == 2
     again = undone(client, second)
     assert "1 of 2" in again
@@ -106,8 +106,10 @@ def test_two_lines_that_do_not_go_together_both_hold_or_one(client: Any, alice: 
     page = client.get(REVIEW).text
     assert "These two do not go together" in page
     both = said(client, page, "both")
+    assert "Both lines stay in your book." in both
     assert alice.list().total == 2
-    said(client, undone(client, both), likes.id)
+    one = said(client, undone(client, both), likes.id)
+    assert "Taken out: Likes opera" in shown(one)
     assert [memory.id for memory in alice.list()] == [likes_not.id]
 
 
@@ -139,4 +141,4 @@ def test_the_cards_are_answered_by_letters(person: Page, alice: Any) -> None:
     for place, letter in (("1 of 2", "y"), ("2 of 2", "u"), ("1 of 2", "n")):
         expect(person.locator("html.js .deck-head")).to_contain_text(place)  # from then on letters are heard
         person.keyboard.press(letter)
-    expect(person.locator(".back")).to_contain_text("is left out.")
+    expect(person.locator(".back")).to_contain_text("Left out:")

@@ -217,6 +217,8 @@ def models_listed(visit: Visit, wishes: Wishes, kind: ProviderKind) -> Listed:
     known = visit.kb.settings
     if kind == "openai":
         place = wishes.openai_address.strip().rstrip("/")
+        if not place:
+            raise Invalid("say its address first, or press one of the names", field="openai_address")
         _check_address(place)
         key = wishes.openai_key.get_secret_value().strip() or _existing_key(known, place)
     else:

@@ -30,8 +30,8 @@ class AnsweredQuestion:
 
     question: OpenQuestion
     choice: str
-    event: int | None
-    """What the answer wrote, and its Undo takes back."""
+    events: tuple[int, ...]
+    """The ledger entries that the answer wrote, oldest first. Its Undo takes all of them back."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -292,13 +292,19 @@ async def _wait_for_reply(visit: Visit, chat: Chat, told: Any) -> Response:
 
 
 @router.post("/chat/{id}/turns/{turn}/undo")
-def undo(visit: Changing, id: str, turn: int, event: Annotated[int, Form()]) -> Response:
-    """Undo one write of a reply; its slip then says what holds now, or why it could not be undone."""
+def undo(visit: Changing, id: str, turn: int, event: Annotated[list[int], Form(max_length=400)]) -> Response:
+    """Undo one write of a reply, or all that one answer wrote; the slips then say what holds now, or why it could not
+    be undone."""
+    book = visit.writing()
     refused = 0
     try:
-        visit.writing().undo(event)
+        with book.transaction():
+            for one in sorted(event, reverse=True):
+                refused = one
+                book.undo(one)
+        refused = 0
     except Conflict:
-        refused = event
+        pass
     return exchange_page(visit, id, turn, refused=refused)
 
 

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from keepbook.book.book import Book
 from keepbook.book.chats.view import take_back_pencil_no
 from keepbook.doors.http.web.chat.articles import AnsweredQuestion
 from keepbook.doors.http.web.chat.exchange_page import exchange_page
@@ -29,26 +30,33 @@ def answer_question(
     else:
         turn = 0
     waiting = next((one for one in open_questions(book, id) if one.id == question), None)
-    event: int | None
-    if choice == "change" and waiting is not None and words.strip() not in ("", waiting.content):
-        event = _change_in_own_words(visit, waiting, words)
-    else:
-        event = getattr(book.proposals.answer(question, choice), "event", None)
-    if event:
+    with book.transaction():
+        before = _newest_event(book)
+        if choice == "change" and waiting is not None and words.strip() not in ("", waiting.content):
+            _change_in_own_words(book, waiting, words)
+        else:
+            book.proposals.answer(question, choice)
+        written = tuple(entry.event for entry in reversed(book.ledger(after=before, limit=None)))
+    if written:
         said = "Done."
     else:
         said = "Nothing was changed."
     answered = None
     if waiting and waiting.question != "keep":
-        answered = AnsweredQuestion(waiting, choice, event)
+        answered = AnsweredQuestion(waiting, choice, written)
     return exchange_page(visit, id, turn, said=said, answered=answered)
 
 
-def _change_in_own_words(visit: Visit, waiting: OpenQuestion, words: str) -> int | None:
-    book = visit.writing()
-    with book.transaction():
-        book.proposals.answer(waiting.id, waiting.silence)
-        return book.update(waiting.memory_id or "", words.strip()).event
+def _newest_event(book: Book) -> int:
+    newest = book.ledger(limit=1)
+    if newest:
+        return newest[0].event
+    return 0
+
+
+def _change_in_own_words(book: Book, waiting: OpenQuestion, words: str) -> None:
+    book.proposals.answer(waiting.id, waiting.silence)
+    book.update(waiting.memory_id or "", words.strip())
 
 
 @router.post("/chat/{id}/memory-off")

@@ -39,6 +39,8 @@ EARLIER = regex(r"earlier chats? speaks? of .{0,1000}?\): I (?:will not|quote)")
 CHOICES = regex(r" \d\. [^\n]{1,80}?  \d\. [^\n]+")
 """The numbered answers after a question of the notebook. They have two blanks between them, which a person's text never
 has."""
+LISTED_CHOICES = regex(r"(?:\n\d{1,3}\. [^\n]+)++(?:\n[^\n]+)?")
+"""Numbered lines to choose from, and the line after them, which says how to answer in words."""
 WIDEST = 20
 """A short row of a table is filled up to this many columns."""
 DEEPEST = 6
@@ -101,7 +103,7 @@ def notebook_markup(text: str, chat: str, chats: Sequence[tuple[str, str]] = ())
 
 def without_choices(text: str) -> str:
     """A reply of the notebook without its numbered answers, because the page shows them as buttons."""
-    return CHOICES.sub("", text)
+    return LISTED_CHOICES.sub("", CHOICES.sub("", text))
 
 
 def without_marks(line: str) -> str:

@@ -6,6 +6,7 @@ book come first, and those that the person put off come last.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Annotated
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -179,25 +180,41 @@ def _why_asked(one: ReviewQuestion) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LastAnswer:
-    """What the last answer did: `words` follow the line."""
+    """What the last answer did, and the line, if it was about one."""
 
-    line: str
     words: str
+    line: str = ""
 
 
 def _last_answer(visit: Visit, deck: DeckVisit) -> LastAnswer | None:
     if not deck.last:
         return None
-    words = {"yes": "is in your book.", "no": "is left out.", "later": "can wait."}
-    try:
-        line = shown_text(visit.book.proposals.get(deck.last))
-    except KeepbookError:
-        line = ""
-    try:
-        line = line or shown_text(visit.book.get(deck.last))
-    except KeepbookError:
-        line = "That"
-    return LastAnswer(line, words.get(deck.said, "is answered."))
+    line = _line_of(visit, deck.last)
+    if line:
+        words = {"yes": "In your book:", "no": "Left out:", "later": "Can wait:"}
+        return LastAnswer(words.get(deck.said, "Answered:"), line)
+    if deck.said == "no":
+        return LastAnswer("Taken out:", _taken_out(visit, deck.event))
+    words = {"yes": "Both lines stay in your book.", "later": "These two can wait."}
+    return LastAnswer(words.get(deck.said, "Answered."))
+
+
+def _line_of(visit: Visit, asked: str) -> str:
+    """The line that a question was about; empty if it was about two."""
+    for read in (visit.book.proposals.get, visit.book.get):
+        with suppress(KeepbookError):
+            return shown_text(read(asked))
+    return ""
+
+
+def _taken_out(visit: Visit, event: str) -> str:
+    """The line that the ledger entry of this number took out."""
+    number = int(event)
+    entries = visit.book.ledger(after=number - 1, before=number + 1, limit=1)
+    for entry in entries:
+        if entry.memory_id:
+            return shown_text(visit.book.get(entry.memory_id))
+    return ""
 
 
 # Answers
@@ -226,7 +243,7 @@ def answer(
     book = visit.writing()
     with book.transaction():
         event = _carry_out(visit, one, say, words.strip())
-    if say == "no" or say in _declining(one):
+    if say == "no" or say in _declining(one) or say in _either(one):
         said = "no"
     else:
         said = "yes"
@@ -240,7 +257,7 @@ def _carry_out(visit: Visit, one: ReviewQuestion, say: str, words: str) -> int |
     if one.proposal is not None:
         return _answer_proposal(visit, one, say)
     if one.link is not None and one.memory is not None and one.against is not None:
-        if say in (one.memory.id, one.against.id):
+        if say in _either(one):
             return visit.book.forget(say).event
         return visit.book.unlink(one.link.id).event
     assert one.memory is not None
@@ -273,6 +290,13 @@ def _in_other_words(visit: Visit, one: ReviewQuestion, words: str) -> int | None
     if one.proposal is not None:
         visit.book.proposals.decline(one.proposal.id)
     return event
+
+
+def _either(one: ReviewQuestion) -> set[str]:
+    """The ids of two lines that do not go together: the answer is the one that is taken out."""
+    if one.link is not None and one.memory is not None and one.against is not None:
+        return {one.memory.id, one.against.id}
+    return set()
 
 
 def _declining(one: ReviewQuestion) -> set[str]:

@@ -90,12 +90,15 @@ function keepOpen(there, node) {
 
 // Pieces that stand in the page already are put in their places; answers with those that have none. What the address
 // points to stays the same piece: a panel that was opened so would close. So does what is no different: a finger may be on it.
+// No piece with a place is left where it came from: it would stand in the page twice.
 export const inPlace = nodes => nodes.filter(node => {
   const there = node.id && document.getElementById(node.id);
-  if (there) keepOpen(there, node);
-  if (there?.matches(":target")) there.replaceChildren(...node.childNodes);
-  else if (there && !there.isEqualNode(node)) there.replaceWith(node);
-  return !there;
+  if (!there) return true;
+  keepOpen(there, node);
+  node.remove();
+  if (there.matches(":target")) there.replaceChildren(...node.childNodes);
+  else if (!there.isEqualNode(node)) there.replaceWith(node);
+  return false;
 });
 
 const sending = new Set(); // forms that were sent and have no answer yet
@@ -139,8 +142,15 @@ async function swapPiece(form, button) {
   const line = button?.closest(".kept-line[id]")?.id;
   inPlace([...made.children].slice(1));
   target.replaceWith(made);
-  const same = line && document.getElementById(line); // what was undone stays under the finger
-  const focus = fresh && (same && !same.matches("[tabindex]") && find("button", same) || (find("[aria-invalid=true]", fresh) ?? find("[autofocus]", fresh) ?? (fresh.matches("[tabindex]") ? fresh : null)));
+  focusAfter(fresh, line && document.getElementById(line));
+}
+
+// Where one goes on: what was undone stays under the finger; else what was refused, the next line that waits, or the way back.
+function focusAfter(fresh, same) {
+  if (!fresh) return;
+  const kept = same && !same.matches("[tabindex]") && find("button", same);
+  const next = kept || find("[aria-invalid=true]", fresh) || find("[autofocus]", fresh) || (fresh.matches("[tabindex]") ? fresh : null);
+  const focus = next || find(".unsure[tabindex]", fresh) || all("[data-undo]", fresh).at(-1);
   focus?.focus({ preventScroll: true });
 }
 
