@@ -197,6 +197,7 @@ def view_of(taken: TurnTaken, meaning: Meaning | None) -> View:
         introduced=any(one.speaker == NOTEBOOK and says(one.text, "intro") for one in loaded.messages),
         hinted=loaded.hinted, feeling=taken.read.feeling,
         questions=len(loaded.scene.questions),
+        topic=loaded.topic, about=loaded.about,
     )  # fmt: skip
 
 
