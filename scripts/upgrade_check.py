@@ -99,7 +99,9 @@ def start_postgres(stack: ExitStack, folder: Path) -> str:
 def install(wheel: Path) -> Path:
     subprocess.run([*UV, "venv", "--quiet", "--clear", ENVIRONMENT], check=True)
     wanted = f"{wheel}[serve,postgres]"
-    subprocess.run([*UV, "pip", "install", "--quiet", "--compile-bytecode", "--python", ENVIRONMENT, wanted], check=True)
+    subprocess.run(
+        [*UV, "pip", "install", "--quiet", "--compile-bytecode", "--python", ENVIRONMENT, wanted], check=True
+    )
     return ENVIRONMENT / "bin" / "python"
 
 
