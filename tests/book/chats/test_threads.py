@@ -443,6 +443,27 @@ def test_with_memory_off_nothing_is_injected_or_learned_not_even_later(alice: An
     assert "Oslo" not in said + " ".join(memory.content for memory in alice.list())
 
 
+def test_what_was_said_while_memory_was_off_is_neither_learned_nor_recalled_once_it_is_on(
+    alice: Any, chat: Chat
+) -> None:
+    chat.add("user", "I play the tuba in a band")
+    alice.choose(memory=False)
+    chat.add("user", "Remember that my landlord is called Quuxo. I live in Oslo.")
+    alice.choose(memory=True)
+    assert not [line for line in chat.pencil() if "Oslo" in line.content]
+    chat.add("user", "I work as a nurse")
+    closed = chat.close()
+    kept = " ".join(memory.content for memory in alice.list())
+    assert "nurse" in kept
+    assert "Oslo" not in kept + (chat.thread.summary or "") + (chat.thread.title or "")
+    assert not closed.proposed
+    alice.index.rebuild()
+    assert list(alice.recall_chats("Quuxo landlord")) == []
+    beside = [one for hit in alice.recall_chats("tuba band", around=2) for one in hit.around]
+    assert not [one for one in beside if "Quuxo" in str(one)]
+    assert "Quuxo" in chat.messages()[1].text  # the person has it still
+
+
 def test_a_topic_that_is_never_to_be_remembered_is_not_learned(alice: Any, chat: Chat) -> None:
     alice.choose(never=["salary", "my health"])
     chat.add("user", "My salary is 90,000 a year")

@@ -236,9 +236,11 @@ def claim_closing(tx: Tx, thread_id: str, now: str, *, lease_seconds: float) -> 
 
 
 def claimed_turns(tx: Tx, held: Claim) -> tuple[Message, ...]:
-    """The turns that whoever closes a chat has to read."""
+    """The turns that whoever closes a chat has to read: none that was said while memory was off."""
     thread = held.thread
-    said = [one for one in messages_of(tx, thread.id, after=thread.extracted_through) if one.turn <= thread.turns]
+    unkept = unkept_turns(tx, thread.id)
+    new = messages_of(tx, thread.id, after=thread.extracted_through)
+    said = [one for one in new if one.turn <= thread.turns and one.turn not in unkept]
     return tuple(in_view(current_messages(said), thread.out_of_view))
 
 
@@ -365,6 +367,12 @@ def messages_of(tx: Tx, thread_id: str, *, after: int = 0) -> Sequence[Message]:
     return [to_message(row._mapping) for row in rows]
 
 
+def unkept_turns(tx: Tx, thread_id: str) -> set[int]:
+    """The turns of a chat that were said while memory was off."""
+    found = _UNKEPT.rows(tx.conn, {"owner": tx.owner, "thread_id": thread_id})
+    return {row.turn for row in found}
+
+
 def to_thread(row: Any) -> Thread:
     known = {name: getattr(row, name) for name in Thread.__dataclass_fields__}
     for name in ("created_at", "touched_at", "deleted_at"):
@@ -399,3 +407,4 @@ _ONE = PreparedStatement(
 _OF_THREAD = (messages.c.owner == bindparam("owner"), messages.c.thread_id == bindparam("thread_id"))
 _AFTER = messages.c.turn > bindparam("after")
 _SAID = PreparedStatement(select(messages).where(*_OF_THREAD, _AFTER).order_by(messages.c.turn))
+_UNKEPT = PreparedStatement(select(messages.c.turn).where(*_OF_THREAD, messages.c.unkept.is_not(None)))

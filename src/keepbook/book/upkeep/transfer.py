@@ -396,8 +396,8 @@ def _replay_memories(tx: Tx, found: Mapping[str, list[Any]], put: Put) -> None:
 def _index(tx: Tx, found: Mapping[str, list[Any]]) -> None:
     """Index the words of chats and memories, which an export does not have."""
     incognito = {row["id"] for row in found["thread"] if row["incognito"]}
-    said = (row for row in found["message"] if row["role"] in INDEXED and row["thread_id"] not in incognito)
-    put_turns(tx, said)
+    said = (row for row in found["message"] if row["role"] in INDEXED and not row.get("unkept"))
+    put_turns(tx, (row for row in said if row["thread_id"] not in incognito))
     for row in tx.conn.execute(WHOLE.where(IS_ACTIVE), {"owner": tx.owner}).all():
         put_words(tx, row.id, indexed_text_of(row, row))
     for row in tx.conn.execute(WHOLE.where(IN_STATE["all"]), {"owner": tx.owner}).all():
