@@ -812,3 +812,26 @@ def test_no_kept_answer_tells_again_what_was_deleted_for_good(kb: Any, alice: An
     else:
         alice.notes.delete(note.id)
     assert rows(kb, "answers") == 0
+
+
+@pytest.mark.parametrize("deeds", [{"deeds": []}, None], ids=["said", "recorded"])
+def test_what_the_person_says_while_memory_is_off_is_never_learned_or_recalled(alice: Any, deeds: Any) -> None:
+    chat = alice.threads.start()
+    chat.add("user", "I keep a saxophone in the cellar.", parts=deeds)
+    alice.choose(memory=False)
+    chat.add("user", "My landlord is called Quuxo. I live in Bergen.", parts=deeds)
+    chat.add("assistant", "Quuxo is noted nowhere.")
+    alice.choose(memory=True)
+    chat.add("user", "I have a boat in the harbour.", parts=deeds)
+    assert not [one for one in chat.pencil() if "Bergen" in one.content]
+    assert chat.close(offline=True).status == "closed"
+    told = " ".join([*(one.content for one in alice.list()), *(one.content for one in alice.proposals.list())])
+    assert "Bergen" not in told + str(chat.thread.summary) + str(chat.thread.title)
+    for _ in range(2):
+        assert [list(alice.threads.search(word)) for word in ("Quuxo", "landlord", "Bergen")] == [[], [], []]
+        assert [len(alice.threads.search(word)) for word in ("saxophone", "boat")] == [1, 1]
+        assert alice.index.rebuild() == 0
+    there = io.StringIO()
+    alice.export(there)
+    assert len(chat.messages()) == 4  # they stay readable in the chat
+    assert alice.verify().ok
