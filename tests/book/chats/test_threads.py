@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.extensions.storage.every_table import OWNED
 
-from keepbook.book.chats import adding
+from keepbook.book.chats import adding, learned_memories
 from keepbook.book.chats.face import Chat, NewTurn, record_session
 from keepbook.book.chats.threads import MESSAGE_LIMIT, TITLE_LIMIT
 from keepbook.book.ground import due
@@ -834,4 +834,28 @@ def test_what_the_person_says_while_memory_is_off_is_never_learned_or_recalled(a
     there = io.StringIO()
     alice.export(there)
     assert len(chat.messages()) == 4  # they stay readable in the chat
+    assert alice.verify().ok
+
+
+def test_others_write_while_a_chat_goes_and_comes_with_its_memories(
+    kb: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learned_memories, "PIECE_SECONDS", 0.0)
+    waits: list[int] = []
+
+    def wait(_: object) -> None:
+        waits.append(kb.book("bob").remember(f"Bob's turn came, {len(waits)}", force=True).event)
+
+    chat = alice.threads.start()
+    for nth in range(4):
+        alice.remember(f"Fact {nth} about river {nth * 7}", thread_id=chat.id, force=True)
+    with monkeypatch.context() as patched:
+        patched.setattr(learned_memories.Gaps, "wait", wait)
+        alice.threads.delete(chat.id, memories=True)
+        assert (len(waits), alice.list().total, alice.threads.list()) == (3, 0, [])
+        alice.threads.restore(chat.id)
+        assert (len(waits), alice.list().total, len(alice.threads.list())) == (6, 4, 1)
+    with alice.transaction():
+        alice.threads.delete(chat.id, memories=True)
+    assert alice.list().total == 0
     assert alice.verify().ok
