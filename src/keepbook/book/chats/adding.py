@@ -1,7 +1,7 @@
 """Adds turns to a chat: the rows, the state of the chat, and the words by which they are found."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sqlalchemy import insert
@@ -10,14 +10,13 @@ from keepbook.book.chats.threads import MESSAGE_LIMIT, ROLES, Message, Thread, e
 from keepbook.book.ground import due
 from keepbook.book.ground.limits import clean_json, clean_optional, clean_text
 from keepbook.book.ground.when import later, stamp
-from keepbook.book.owners import switches
 from keepbook.book.owners.allowance import room_for_text
 from keepbook.book.text.indexes.turn_index import INDEXED, TurnWords
 from keepbook.book.text.indexes.words_behind import index_turns
 from keepbook.errors import Conflict, Invalid
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement, set_columns
-from keepbook.storage.tables.chats import WHILE_OFF, messages, threads
+from keepbook.storage.tables.chats import messages, threads
 
 
 class ModelUse(NamedTuple):
@@ -80,7 +79,7 @@ def add_messages(
     if thread.deleted_at is not None:
         raise Conflict(f"chat {thread_id} is in the trash; restore it first", code="trash")
     rows = [
-        _row(tx, thread_id, thread.turns + nth, _as_heard(tx, one), text)
+        _row(tx, thread_id, thread.turns + nth, one, text)
         for nth, (one, text) in enumerate(zip(coming, texts, strict=True), 1)
     ]
     if not rows:
@@ -93,23 +92,10 @@ def add_messages(
     _touch(tx, thread, rows, touched)
     if not thread.incognito:
         words = {row["turn"]: one.words for row, one in zip(rows, coming, strict=True) if one.words is not None}
-        told = [row for row, one in zip(rows, coming, strict=True) if row["role"] in INDEXED and _is_recalled(tx, one)]
-        index_turns(tx, thread_id, told, words)
+        index_turns(tx, thread_id, [row for row in rows if row["role"] in INDEXED], words)
     due.cancel(tx, due.ARCHIVE, thread_id)
     due.remind(tx, due.CLOSE, thread_id, later(touched, hours=close_after_hours))
     return list(map(to_message, rows))
-
-
-def _as_heard(tx: Tx, one: ComingTurn) -> ComingTurn:
-    """The turn, marked if memory is off while it is said."""
-    if _is_recalled(tx, one) or not isinstance(one.parts, Mapping | None):
-        return one
-    return replace(one, parts={**(one.parts or {}), WHILE_OFF: True})
-
-
-def _is_recalled(tx: Tx, one: ComingTurn) -> bool:
-    """Whether something may be learned from the turn. What a file or a program brings was said elsewhere."""
-    return one.recorded_by is not None or switches.is_memory_on(tx)
 
 
 def _row(tx: Tx, thread_id: str, turn: int, one: ComingTurn, text: str) -> dict[str, Any]:

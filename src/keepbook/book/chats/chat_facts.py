@@ -1,23 +1,16 @@
 """Single facts about chats: whether the person spoke, whether a session is incognito, how many are being closed."""
 
-from collections.abc import Mapping
-
 from sqlalchemy import bindparam, func, select
 
 from keepbook.book.ground.limits import sought
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables.chats import WHILE_OFF, messages, threads
+from keepbook.storage.tables.chats import messages, threads
 
 PERSONS_PART = "deeds"
 PERSONS_MARK = f'{{"{PERSONS_PART}":'
 """The beginning of the stored `parts` of a turn that the person said in one of our own chats; only our own code writes
 it."""
-
-
-def is_heard(parts: object) -> bool:
-    """Whether a turn with these parts was said while memory was on."""
-    return not (isinstance(parts, Mapping) and parts.get(WHILE_OFF) is True)
 
 
 def person_spoke(tx: Tx, thread_id: str) -> bool:

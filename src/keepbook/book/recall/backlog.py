@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Select, and_, func, select
 
 from keepbook.book.memory.memories import IS_ACTIVE
 from keepbook.storage.database import Tx
-from keepbook.storage.tables.chats import IS_GOING, IS_HEARD, messages, threads
+from keepbook.storage.tables.chats import IS_GOING, messages, threads
 from keepbook.storage.tables.ledger import ledger
 from keepbook.storage.tables.memory import memories, versions
 from keepbook.storage.tables.upkeep import vector_spaces, vectors
@@ -130,7 +130,7 @@ def _behind(tx: Tx, space: str) -> Select[Any]:
 
 def _turns_to_embed(tx: Tx, thread_id: str, filled: int | None) -> ColumnElement[bool]:
     here = messages.c
-    said = and_(here.role.in_(("user", "assistant")), here.text != "", IS_HEARD)
+    said = and_(here.role.in_(("user", "assistant")), here.text != "")
     return and_(here.owner == tx.owner, here.thread_id == thread_id, here.turn > (filled or 0), said)
 
 

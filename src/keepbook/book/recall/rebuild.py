@@ -25,7 +25,7 @@ from keepbook.book.text.indexes.turn_index import turn_weights
 from keepbook.book.text.indexes.word_index import likeness_keys, put_away_key, term_weights
 from keepbook.book.text.indexes.words_behind import write_words
 from keepbook.storage.database import Database, Tx
-from keepbook.storage.tables.chats import IS_HEARD, messages, threads, turn_terms
+from keepbook.storage.tables.chats import messages, threads, turn_terms
 from keepbook.storage.tables.memory import labels, likeness, memories, terms, versions
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ _TURNS = IndexKind(
     select(messages.c.thread_id.label("item"), messages.c.turn.label("part"), messages.c.role, messages.c.speaker,
            messages.c.text, messages.c.at)
     .join(threads, and_(threads.c.owner == messages.c.owner, threads.c.id == messages.c.thread_id))
-    .where(messages.c.owner == bindparam("owner"), threads.c.incognito == 0, IS_HEARD)
+    .where(messages.c.owner == bindparam("owner"), threads.c.incognito == 0)
     .where(or_(messages.c.role == "user", messages.c.role == "assistant")),
     messages.c.thread_id, messages.c.turn, _words_of_a_turn, (turn_terms,), _end_of_turns,
 )  # fmt: skip

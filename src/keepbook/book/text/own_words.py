@@ -46,11 +46,6 @@ def read_own_words(text: str) -> OwnWords:
     return OwnWords([*_first(own, text), *_last(own, text)], True, bool(pasted))
 
 
-def read_words(text: str) -> str:
-    """What is read of a message, as one text."""
-    return " ".join(text[start:end] for start, end in own_words(text))
-
-
 def without_pasted(text: str) -> str:
     """The message with blanks in place of what is not read, so that every letter keeps its place."""
     parts: list[str] = []

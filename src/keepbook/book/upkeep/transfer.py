@@ -15,8 +15,7 @@ from typing import Any
 
 from sqlalchemy import Select, Table, bindparam, literal_column, select, union_all
 
-from keepbook.book.chats.chat_facts import is_heard
-from keepbook.book.ground import due, stored_json
+from keepbook.book.ground import due
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ledger import batch
 from keepbook.book.ledger import ledger as chain
@@ -373,12 +372,7 @@ def _active(found: Mapping[str, list[Any]]) -> list[tuple[int, dict[str, Any]]]:
 def _index(tx: Tx, found: Mapping[str, list[Any]]) -> None:
     """Index the words of chats and memories, which an export does not have."""
     incognito = {row["id"] for row in found["thread"] if row["incognito"]}
-    said = (
-        row
-        for row in found["message"]
-        if row["role"] in INDEXED and is_heard(stored_json.load_json(row["parts"] or "null"))
-    )
-    said = (row for row in said if row["thread_id"] not in incognito)
+    said = (row for row in found["message"] if row["role"] in INDEXED and row["thread_id"] not in incognito)
     put_turns(tx, said)
     for row in tx.conn.execute(WHOLE.where(IS_ACTIVE), {"owner": tx.owner}).all():
         put_words(tx, row.id, indexed_text_of(row, row))

@@ -11,13 +11,11 @@ from logging import Logger
 
 from keepbook.book.book import Book
 from keepbook.book.chats import adding, threads
-from keepbook.book.chats.chat_facts import is_heard
 from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import Message
 from keepbook.book.ground.one_line_log import get_logger
 from keepbook.book.ground.when import stamp
 from keepbook.book.recall.vectors import Meaning
-from keepbook.book.text.own_words import read_words
 from keepbook.book.text.topics import find_topics
 from keepbook.errors import Invalid
 from keepbook.models.model import DialogueTurn
@@ -188,7 +186,7 @@ def view_of(taken: TurnTaken, meaning: Meaning | None) -> View:
     asks = asks or (not taken.deeds and is_asked(text))
     turns = tuple(hit for hit in loaded.chat_hits if hit.thread_id != loaded.thread.id)
     if loaded.chosen.never:
-        never = tuple(find_topics(read_words(text), loaded.chosen.never, meaning))
+        never = tuple(find_topics(text, loaded.chosen.never, meaning))
     else:
         never = ()
     return View(
@@ -210,7 +208,7 @@ def _update_title(tx: Tx, loaded: TurnContext, message: Message, deeds: Sequence
     again = any(deed.withdrawn for deed in deeds) or message.instead_of is not None
     if thread.incognito or thread.titled_by == "person" or (named and not again):
         return None
-    messages = [one for one in (*loaded.messages, message) if is_heard(one.parts)]
+    messages = [*loaded.messages, message]
     standing = standing_deeds({one.turn: from_parts(one.parts) for one in messages if one.role == "user"})
     turns = [DialogueTurn(one.turn, one.role, one.text, one.at, one.speaker) for one in messages]
     withdrawn: dict[int | str, Sequence[tuple[int, int]]] = dict(withdrawn_spans(standing).items())

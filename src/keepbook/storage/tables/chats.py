@@ -9,7 +9,6 @@ from sqlalchemy import (
     Integer,
     PrimaryKeyConstraint,
     Table,
-    or_,
 )
 
 from keepbook.storage.tables.declare import DERIVED, Number, Word, declare_table, one_of, owner_column, partial_index
@@ -89,11 +88,6 @@ messages: Table = declare_table(
     may_go=True,
     own=("insert",),
 )
-
-WHILE_OFF = "memory_off"
-"""In the `parts` of a turn: it was said while memory was switched off. Nothing is learned from it, and it is not
-recalled."""
-IS_HEARD: ColumnElement[bool] = or_(messages.c.parts.is_(None), ~messages.c.parts.contains(f'"{WHILE_OFF}": true'))
 
 # The word index of what was said in chats, as `terms` is of memories.
 turn_terms: Table = declare_table(

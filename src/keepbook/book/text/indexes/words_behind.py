@@ -18,7 +18,7 @@ from keepbook.book.ground.when import stamp
 from keepbook.book.text.indexes.turn_index import INDEXED, SAYS, TurnWords, put_turns, turn_words
 from keepbook.storage.database import Database, Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables.chats import IS_HEARD, messages, threads, turn_terms
+from keepbook.storage.tables.chats import messages, threads, turn_terms
 
 if TYPE_CHECKING:
     from keepbook.book.ground.in_pieces import Gaps
@@ -102,7 +102,7 @@ _WITHOUT = PreparedStatement(
     select(messages.c.thread_id, messages.c.turn, messages.c.role, messages.c.speaker, messages.c.text, messages.c.at)
     .join(threads, (threads.c.owner == messages.c.owner) & (threads.c.id == messages.c.thread_id))
     .where(messages.c.owner == bindparam("owner"), messages.c.thread_id == bindparam("thread_id"))
-    .where(threads.c.incognito == 0, IS_HEARD, messages.c.turn > bindparam("after"))
+    .where(threads.c.incognito == 0, messages.c.turn > bindparam("after"))
     .where(messages.c.role.in_([bindparam(f"role_{role}", role) for role in INDEXED]), ~_HAS_WORDS.exists())
     .order_by(messages.c.turn)
     .limit(bindparam("most"))
