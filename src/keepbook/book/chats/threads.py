@@ -206,14 +206,19 @@ def trash(tx: Tx, thread_id: str, now: str, *, by_person: bool = True) -> Thread
     return _set(tx, thread_id, deleted_at=now)
 
 
+def refuse_restoring(tx: Tx, thread_id: str, *, by_person: bool) -> None:
+    """Refuse anybody else to bring a chat back that the person put into the trash."""
+    if not by_person and due.reminded_at(tx, due.PURGE_CHAT, thread_id) is not None:
+        raise NotAllowed(f"the person deleted chat {thread_id}; only they bring it back", code="person_only")
+
+
 def restore_thread(tx: Tx, thread_id: str, *, close_after_hours: float = 6.0, by_person: bool = True) -> Thread:
     """Bring a chat back from the trash, or from the archive if it lies only there."""
     thread = get_thread(tx, thread_id)
     if thread.deleted_at is None and thread.state == "archived":
         due.remind(tx, due.ARCHIVE, thread_id, later(stamp(tx.clock()), days=ARCHIVE_DAYS))
         return _set(tx, thread_id, state="idle")
-    if not by_person and due.reminded_at(tx, due.PURGE_CHAT, thread_id) is not None:
-        raise NotAllowed(f"the person deleted chat {thread_id}; only they bring it back", code="person_only")
+    refuse_restoring(tx, thread_id, by_person=by_person)
     due.cancel(tx, due.PURGE_CHAT, thread_id)
     if thread.state == "active" and thread.turns and not thread.parked:
         # A sweep that found it in the trash has dropped its reminder.
