@@ -45,6 +45,7 @@ from keepbook.book.owners.servers import Servers
 from keepbook.book.recall import rebuild
 from keepbook.book.text.indexes import words_behind
 from keepbook.book.upkeep import erase
+from keepbook.book.upkeep.restoring.pieces import bring_back_left, hidden_owners
 from keepbook.errors import KeepbookError, ModelFailed, NotFound
 from keepbook.extension import Extension, load_part
 from keepbook.settings import Settings
@@ -132,6 +133,7 @@ def _sweep(
     gaps: Gaps,
 ) -> None:
     now = stamp(database.clock())
+    hidden = _bring_back(database, swept, gaps)
     work: dict[str, Callable[[Book, Due], bool]] = {
         due.CLOSE: _close,
         due.ARCHIVE: _archive,
@@ -145,6 +147,8 @@ def _sweep(
         work |= getattr(part, "DUE", {})
     for kind, do in work.items():
         for item in _waiting(database, now, kind):
+            if item.owner in hidden:
+                continue
             gaps.go_on()
             book = open_book(item.owner)
             try:
@@ -160,7 +164,25 @@ def _sweep(
         if (after := getattr(part, "after_sweep", None)) is not None:
             gaps.go_on()
             after(database, open_book, swept)
-    _embed(database, open_book, swept, gaps)
+    _embed(database, open_book, swept, gaps, hidden)
+
+
+def _bring_back(database: Database, swept: SweepResult, gaps: Gaps) -> list[str]:
+    """Make books what they were before a restore that was cut short. Returns the owners of those that are being
+    restored."""
+    with database.unscoped() as conn:
+        hidden = hidden_owners(conn)
+    left = []
+    for owner in hidden:
+        gaps.go_on()
+        try:
+            if bring_back_left(database, owner):
+                swept.did("restore")
+                continue
+        except KeepbookError as error:
+            swept.failed_at(Due(owner, "restore", "", ""), error)
+        left.append(owner)
+    return left
 
 
 def keep_copies(address: str, folder: Path, settings: Settings, now: datetime, swept: SweepResult) -> None:
@@ -255,10 +277,12 @@ async def perform_errands(
     await asyncio.gather(*map(one, queued))
 
 
-def _embed(database: Database, open_book: Callable[[str], Book], swept: SweepResult, gaps: Gaps) -> None:
+def _embed(
+    database: Database, open_book: Callable[[str], Book], swept: SweepResult, gaps: Gaps, hidden: Sequence[str]
+) -> None:
     """What programs left that wrote and ended, or a crash. Nobody keeps a list of it: asking an owner costs little."""
     with database.unscoped() as conn:
-        everyone = owners.everyone(conn)
+        everyone = [owner for owner in owners.everyone(conn) if owner not in hidden]
     begin = 0
     if len(everyone) > MOST_OWNERS_EMBEDDED:
         begin = random.randrange(len(everyone))

@@ -17,6 +17,7 @@ from tests.warm_python import program
 from keepbook import AsyncKeepbook, Conflict, Keepbook
 from keepbook.presets import CONTENT_LENGTH
 from keepbook.storage.database import open_backend
+from keepbook.storage.engines import book_file
 from keepbook.storage.tables.memory import versions
 
 

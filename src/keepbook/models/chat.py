@@ -205,7 +205,7 @@ class Talk:
         spoken = taken.message
         if self.by_notebook:
             thread, toolbox = taken.loaded.thread, self._tools(taken.loaded, spoken)
-            conversation = self._for_notebook(taken)
+            conversation = await asyncio.to_thread(self._for_notebook, taken)
         else:
             thread, toolbox, system = await asyncio.to_thread(self._set_table, taken)
             async for notice in self._compress(thread, system, toolbox, spoken):

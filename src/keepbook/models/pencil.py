@@ -3,7 +3,7 @@ keep."""
 
 from keepbook.book.book import Book
 from keepbook.book.chats.pencil import Pencil, pencil_key
-from keepbook.book.chats.threads import Message, Thread, current_messages
+from keepbook.book.chats.threads import Message, Thread, current_messages, unkept_turns
 from keepbook.book.ground.open_book import OpenBook, viewing
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.memory import proposals
@@ -27,7 +27,8 @@ def pencil_lines(opened: OpenBook, thread_id: str) -> list[Pencil]:
             return []
         waiting = proposals.list_proposals(tx, thread_id=thread_id)
         declined = proposals.declined_contents(tx)
-        messages = current_messages(book.threads.get(thread_id).messages())
+        unkept = unkept_turns(tx, thread_id)
+        messages = [one for one in current_messages(book.threads.get(thread_id).messages()) if one.turn not in unkept]
         unread = [one for one in messages if one.turn > thread.extracted_through]
         turns = tuple(_turn(one) for one in messages if one.role in ("user", "assistant"))
         reading = ClosingChat(

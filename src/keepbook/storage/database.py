@@ -24,9 +24,11 @@ from keepbook.settings import UNLIMITED, Allowance
 from keepbook.storage import schema
 from keepbook.storage.engines.backend import Backend
 from keepbook.storage.installed import Record, table_set
+from keepbook.storage.prepared_statement import driver_of
 from keepbook.storage.tables import TableSet
 from keepbook.storage.tally import EventTally
 from keepbook.storage.transactions.behind import do_behind
+from keepbook.storage.transactions.hidden import refuse_hidden
 from keepbook.storage.transactions.open_transactions import OpenTransactions
 from keepbook.storage.transactions.savepoints import (
     ErrorTranslation,
@@ -125,6 +127,7 @@ class Database:
         self.allowance = allowance
         self.tally: EventTally = EventTally()
         self.backend: Backend = open_backend(address, busy_seconds, allow_bypass_login=allow_bypass_login)
+        self._hides = self.backend.waits_for == "writer"
         # Run even if a program never closes its book: the last connection to a file empties the log into it.
         self._end = weakref.finalize(self, self.backend.close)
         self._open: OpenTransactions[Tx] = OpenTransactions()
@@ -158,6 +161,8 @@ class Database:
         asked = time.perf_counter()
         with self._translating, self.backend.reading(owner) as conn:
             self._count_wait("read", asked)
+            if self._hides:
+                refuse_hidden(conn, owner)
             yield Tx(conn, owner, self.clock, self.tables, writes=False, allowance=self.allowance)
 
     @signal_safe
@@ -168,9 +173,9 @@ class Database:
             yield tx
 
     @signal_safe
-    def write(self, owner: str, *, apart: bool = False) -> Iterator[Tx]:
+    def write(self, owner: str, *, apart: bool = False, hidden: bool = False) -> Iterator[Tx]:
         """A transaction that is committed when the block ends, and rolled back when it raises. Inside another one it
-        joins that one as an operation, or with `apart` as a savepoint."""
+        joins that one as an operation, or with `apart` as a savepoint. `hidden`: also if the book is being restored."""
         self._check_usable()
         if not self._open.is_idle:
             self._open.begin_awaited()
@@ -188,6 +193,8 @@ class Database:
         asked = time.perf_counter()
         with self._translating, self.backend.writing(owner) as conn:
             self._count_wait("write", asked)
+            if self._hides and not hidden:
+                refuse_hidden(conn, owner)
             tx = Tx(conn, owner, self.clock, self.tables, writes=True, allowance=self.allowance)
             with self._open.hold_writing(tx):
                 yield tx
@@ -257,7 +264,7 @@ class Database:
     @property
     def all_wait(self) -> bool:
         """Whether writers of different owners wait for each other, as in a file that many programs may open."""
-        return self.backend.waits_for == "writer"
+        return self._hides
 
     def compact(self) -> list[str]:
         with self._translating:
@@ -281,6 +288,11 @@ class Database:
         """Take over the contents of an image; False if it has another schema than this program makes."""
         fits: bool = self._in_memory().become(image)
         return fits
+
+    def become_empty_like(self, conn: Connection) -> None:
+        """Take the tables and guards of the file behind a connection, and what is installed there; no rows of anybody.
+        This book must be in memory."""
+        self._in_memory().become_empty_like(driver_of(conn))
 
     def close(self) -> None:
         self._unusable = keepbook_closed

@@ -8,6 +8,7 @@ code is gone.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Table, update
@@ -16,7 +17,10 @@ from keepbook.storage.database import Tx
 from keepbook.storage.tables.declare import rules_of
 
 Row = Mapping[str, Any]
-Put = Callable[[Table, Sequence[Row]], None]
+Put = Callable[[Tx, Table, Sequence[Row]], None]
+Step = Callable[[Tx], None]
+"""A part of a restore, done in whichever transaction is open then."""
+ROWS_IN_A_STEP = 500
 
 
 # Rules
@@ -76,8 +80,19 @@ class _RowsOf:
         return [row for rows in self._by_name.values() for row in rows]
 
 
-def put_extension_rows(tx: Tx, found: Mapping[str, Sequence[Row]], put: Put) -> None:
-    """Write the rows of extensions from a file. `found` has all rows by kind of line; `put` writes rows of a table."""
+def put_steps(put: Put, table: Table, rows: Sequence[Row]) -> Iterator[Step]:
+    """Steps that write rows of one table."""
+    for start in range(0, len(rows), ROWS_IN_A_STEP):
+        yield partial(_take, put, table, rows[start : start + ROWS_IN_A_STEP])
+
+
+def _take(put: Put, table: Table, rows: Sequence[Row], tx: Tx) -> None:
+    put(tx, table, rows)
+
+
+def extension_steps(tx: Tx, found: Mapping[str, Sequence[Row]], put: Put) -> Iterator[Step]:
+    """Steps that write the rows of extensions from a file. `found` has all rows by kind of line; `put` writes rows of a
+    table. `tx` tells which tables there are."""
     theirs = {table.name for table in tx.tables.of_extensions}
     tables = {kind: table for kind, table in tx.tables.exported.items() if table.name in theirs}
     during = _written_with(tables, found, "during")
@@ -86,9 +101,10 @@ def put_extension_rows(tx: Tx, found: Mapping[str, Sequence[Row]], put: Put) -> 
         rules = rules_of(table)
         if rules.begins:
             none = _RowsOf(table, _key(table)[0], ())
-            _put_histories(tx, table, found[kind], put, during.get(table.name, none), earlier.get(table.name, none))
+            with_it = during.get(table.name, none), earlier.get(table.name, none)
+            yield from _histories(table, found[kind], put, *with_it)
         elif not rules.during and not rules.earlier_of:
-            put(table, found[kind])
+            yield from put_steps(put, table, found[kind])
 
 
 def _written_with(tables: Mapping[str, Table], found: Mapping[str, Sequence[Row]], rule: str) -> dict[str, _RowsOf]:
@@ -97,29 +113,29 @@ def _written_with(tables: Mapping[str, Table], found: Mapping[str, Sequence[Row]
     return {value[0]: _RowsOf(tables[kind], value[1], found[kind]) for kind, value in rules.items() if value}
 
 
-def _put_histories(tx: Tx, table: Table, rows: Sequence[Row], put: Put, during: _RowsOf, earlier: _RowsOf) -> None:
+def _histories(table: Table, rows: Sequence[Row], put: Put, during: _RowsOf, earlier: _RowsOf) -> Iterator[Step]:
     """Write each row as it began, then the rows written during it, then its earlier states, then its last."""
     (key,) = _key(table)
     beginning = beginning_of(table)
 
-    def change(row: Row, state: Row) -> None:
+    def change(tx: Tx, row: Row, state: Row) -> None:
         mine = (table.c.owner == tx.owner, table.c[key] == row[key])
         tx.conn.execute(update(table).where(*mine).values({name: state[name] for name in beginning}))
 
     for row in referred_first(rows, key, [name for name in rules_of(table).ids if name != key]):
         said_before = earlier.of(row[key])
         if not said_before and not has_come_further(row, beginning):
-            put(table, [row])
-            put(during.table, during.of(row[key]))
+            yield from put_steps(put, table, [row])
+            yield from put_steps(put, during.table, during.of(row[key]))
             continue
-        put(table, [{**row, **beginning}])
-        put(during.table, during.of(row[key]))
+        yield from put_steps(put, table, [{**row, **beginning}])
+        yield from put_steps(put, during.table, during.of(row[key]))
         for state in said_before:
-            change(row, state)
-            put(earlier.table, [state])
-        change(row, row)
+            yield partial(change, row=row, state=state)
+            yield from put_steps(put, earlier.table, [state])
+        yield partial(change, row=row, state=row)
     for one in (during, earlier):
-        put(one.table, one.left())  # the guards refuse these
+        yield from put_steps(put, one.table, one.left())  # the guards refuse these
 
 
 def _key(table: Table) -> list[str]:

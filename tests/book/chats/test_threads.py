@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.extensions.storage.every_table import OWNED
 
-from keepbook.book.chats import adding
+from keepbook.book.chats import adding, learned_memories
 from keepbook.book.chats.face import Chat, NewTurn, record_session
 from keepbook.book.chats.threads import MESSAGE_LIMIT, TITLE_LIMIT
 from keepbook.book.ground import due
@@ -443,6 +443,27 @@ def test_with_memory_off_nothing_is_injected_or_learned_not_even_later(alice: An
     assert "Oslo" not in said + " ".join(memory.content for memory in alice.list())
 
 
+def test_what_was_said_while_memory_was_off_is_neither_learned_nor_recalled_once_it_is_on(
+    alice: Any, chat: Chat
+) -> None:
+    chat.add("user", "I play the tuba in a band")
+    alice.choose(memory=False)
+    chat.add("user", "Remember that my landlord is called Quuxo. I live in Oslo.")
+    alice.choose(memory=True)
+    assert not [line for line in chat.pencil() if "Oslo" in line.content]
+    chat.add("user", "I work as a nurse")
+    closed = chat.close()
+    kept = " ".join(memory.content for memory in alice.list())
+    assert "nurse" in kept
+    assert "Oslo" not in kept + (chat.thread.summary or "") + (chat.thread.title or "")
+    assert not closed.proposed
+    alice.index.rebuild()
+    assert list(alice.recall_chats("Quuxo landlord")) == []
+    beside = [one for hit in alice.recall_chats("tuba band", around=2) for one in hit.around]
+    assert not [one for one in beside if "Quuxo" in str(one)]
+    assert "Quuxo" in chat.messages()[1].text  # the person has it still
+
+
 def test_a_topic_that_is_never_to_be_remembered_is_not_learned(alice: Any, chat: Chat) -> None:
     alice.choose(never=["salary", "my health"])
     chat.add("user", "My salary is 90,000 a year")
@@ -820,3 +841,50 @@ def test_no_kept_answer_tells_again_what_was_deleted_for_good(kb: Any, alice: An
     else:
         alice.notes.delete(note.id)
     assert rows(kb, "answers") == 0
+
+
+@pytest.mark.parametrize("deeds", [{"deeds": []}, None], ids=["said", "recorded"])
+def test_what_the_person_says_while_memory_is_off_is_never_learned_or_recalled(alice: Any, deeds: Any) -> None:
+    chat = alice.threads.start()
+    chat.add("user", "I keep a saxophone in the cellar.", parts=deeds)
+    alice.choose(memory=False)
+    chat.add("user", "My landlord is called Quuxo. I live in Bergen.", parts=deeds)
+    chat.add("assistant", "Quuxo is noted nowhere.")
+    alice.choose(memory=True)
+    chat.add("user", "I have a boat in the harbour.", parts=deeds)
+    assert not [one for one in chat.pencil() if "Bergen" in one.content]
+    assert chat.close(offline=True).status == "closed"
+    told = " ".join([*(one.content for one in alice.list()), *(one.content for one in alice.proposals.list())])
+    assert "Bergen" not in told + str(chat.thread.summary) + str(chat.thread.title)
+    for _ in range(2):
+        assert [list(alice.threads.search(word)) for word in ("Quuxo", "landlord", "Bergen")] == [[], [], []]
+        assert [len(alice.threads.search(word)) for word in ("saxophone", "boat")] == [1, 1]
+        assert alice.index.rebuild() == 0
+    there = io.StringIO()
+    alice.export(there)
+    assert len(chat.messages()) == 4  # they stay readable in the chat
+    assert alice.verify().ok
+
+
+def test_others_write_while_a_chat_goes_and_comes_with_its_memories(
+    kb: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learned_memories, "PIECE_SECONDS", 0.0)
+    waits: list[int] = []
+
+    def wait(_: object) -> None:
+        waits.append(kb.book("bob").remember(f"Bob's turn came, {len(waits)}", force=True).event)
+
+    chat = alice.threads.start()
+    for nth in range(4):
+        alice.remember(f"Fact {nth} about river {nth * 7}", thread_id=chat.id, force=True)
+    with monkeypatch.context() as patched:
+        patched.setattr(learned_memories.Gaps, "wait", wait)
+        alice.threads.delete(chat.id, memories=True)
+        assert (len(waits), alice.list().total, alice.threads.list()) == (3, 0, [])
+        alice.threads.restore(chat.id)
+        assert (len(waits), alice.list().total, len(alice.threads.list())) == (6, 4, 1)
+    with alice.transaction():
+        alice.threads.delete(chat.id, memories=True)
+    assert alice.list().total == 0
+    assert alice.verify().ok

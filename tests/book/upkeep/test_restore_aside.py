@@ -9,6 +9,7 @@ from keepbook import KeepbookError
 from keepbook.book.ground import due, in_pieces
 from keepbook.book.recall import rebuild
 from keepbook.book.upkeep import importing, transfer
+from keepbook.book.upkeep.restoring import pieces
 from keepbook.errors import Conflict
 
 
@@ -26,8 +27,9 @@ def file(alice: Any) -> list[str]:
 
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if any file were large."""
+    """As if any file were large, and each step a piece."""
     monkeypatch.setattr(transfer, "SMALL_LINES", 0)
+    monkeypatch.setattr(pieces, "PIECE_SECONDS", 0.0)
 
 
 def exported(book: Any) -> list[str]:
@@ -43,17 +45,21 @@ def reminders(kb: Any, owner: str) -> list[str]:
 
 @pytest.mark.usefixtures("large")
 def test_others_write_between_the_pieces_and_all_is_found(
-    kb: Any, file: list[str], monkeypatch: pytest.MonkeyPatch
+    kb: Any, file: list[str], engine_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bob, carol = kb.book("bob"), kb.book("carol")
     waits: list[int] = []
+    shown: list[object] = []
 
     def wait(_: object) -> None:
         waits.append(bob.remember(f"Bob's turn came, {len(waits)}", force=True).event)
+        shown.append(seen(carol))
 
     monkeypatch.setattr(in_pieces.Gaps, "wait", wait)
     assert carol.import_(file).memories == 4
-    assert len(waits) == 3  # one piece of memories, and one of each chat
+    assert shown[-3:] == [3, 3, 3]  # then come the words: one piece of memories, and one of each chat
+    assert set(shown[:-3]) == ({"busy"} if engine_name == "sqlite" else set())
+    assert (len(shown) > 10) == (engine_name == "sqlite")
     assert exported(carol) == file
     assert len(carol.recall("otters")) == 3
     assert len(carol.threads.search("otters")) == 2
@@ -61,6 +67,64 @@ def test_others_write_between_the_pieces_and_all_is_found(
     assert reminders(kb, "carol") == []
     assert carol.index.rebuild() == 0
     assert carol.import_(file).memories == 0
+    assert carol.verify().ok
+
+
+def without_seals(lines: list[str]) -> list[str]:
+    """The key of an installation is sealed anew."""
+    return [line for line in lines if '"kind":"seal"' not in line and '"kind":"cover"' not in line][:-1]
+
+
+def seen(book: Any) -> object:
+    """How many memories a book shows, or why it shows none."""
+    try:
+        return book.list().total
+    except KeepbookError as error:
+        return error.code
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+@pytest.mark.usefixtures("large")
+@pytest.mark.parametrize("nth", [1, 4, 12])
+@pytest.mark.parametrize("how", ["raised", "killed"])
+def test_who_is_ended_between_two_pieces_leaves_the_book_as_it_was(
+    kb: Any, clock: Any, file: list[str], how: str, nth: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Restored, the file makes the very book; before, it had settings and a key of its own."""
+    carol = kb.book("carol")
+    carol.configure(zone="Europe/Oslo", preset="advisor")
+    key = kb.tokens.create("carol").token
+    before = exported(carol)
+
+    class Ended(BaseException):
+        pass
+
+    def wait(gaps: Any) -> None:
+        waits.append(gaps)
+        if len(waits) == nth:
+            raise Ended
+
+    waits: list[object] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(in_pieces.Gaps, "wait", wait)
+        if how == "killed":
+            patched.setattr(pieces.HiddenBook, "give_up", lambda _: None)
+        with pytest.raises(Ended):
+            carol.import_(file)
+    if how == "killed":
+        assert {seen(carol), seen(kb.book("carol", by="agent"))} == {"busy"}
+        assert seen(kb.book("bob")) == 0
+        assert kb.sweep().failed == []
+        with pytest.raises(Conflict):
+            carol.import_(file)
+        clock.forward(minutes=2)
+        assert kb.sweep().done["restore"] == 1
+    assert without_seals(exported(carol)) == without_seals(before)
+    assert carol.preset().name == "advisor"
+    assert kb.tokens.check(key).owner == "carol"
+    assert carol.verify().ok
+    assert carol.import_(file).memories == 4
+    assert without_seals(exported(carol)) == without_seals(file)
     assert carol.verify().ok
 
 

@@ -10,6 +10,7 @@ from tests.models.notebook.scripted import Scripted, Sentences
 from tests.models.notebook.talking import moved_by, read_by
 
 from keepbook import Conflict
+from keepbook.book.ground import in_pieces
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import review
 from keepbook.book.upkeep import chat_reading, take_back
@@ -302,3 +303,48 @@ def test_what_the_book_knows_better_by_now_is_shown_left_out_and_can_be_ticked(a
     assert contents(alice) >= {"I live in Linz"}
     chat_reading.keep_ticked(alice, load, {line.key})
     assert contents(alice) >= {"I live in Linz", line.content}
+
+
+def lines_load(book: Any, count: int) -> int:
+    brought = book.import_(
+        [json.dumps({"memory": f"Fact {nth} about river {nth * 7}", "id": f"m{nth}"}) for nth in range(count)]
+    )
+    return int(brought.load)
+
+
+def test_others_write_while_a_load_is_taken_back(kb: Any, alice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever is ended in between has taken out a part; taken back again, all is out."""
+    monkeypatch.setattr(take_back, "PIECE_SECONDS", 0.0)
+    alice.remember("Likes tea")
+    load = lines_load(alice, 12)
+    waits: list[int] = []
+
+    def wait(_: object) -> None:
+        waits.append(kb.book("bob").remember(f"Bob's turn came, {len(waits)}", force=True).event)
+        if len(waits) == 5:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(in_pieces.Gaps, "wait", wait)
+    with pytest.raises(KeyboardInterrupt):
+        alice.take_back(load)
+    assert len(contents(alice)) == 13 - 4
+    assert [one.undone_at for one in alice.loads()] == [None]
+    alice.take_back(load)
+    assert contents(alice) == {"Likes tea"}
+    assert len(waits) == 5 + 12
+    with pytest.raises(Conflict):
+        alice.take_back(load)
+    assert alice.verify().ok
+
+
+def test_a_load_is_taken_back_in_a_transaction_of_the_program_as_a_part_of_it(alice: Any) -> None:
+    load = lines_load(alice, 3)
+
+    def block() -> None:
+        with alice.transaction():
+            alice.take_back(load)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        block()
+    assert len(contents(alice)) == 3

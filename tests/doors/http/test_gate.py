@@ -1,7 +1,10 @@
 """Who gets in: tokens of three kinds, scopes, hosts, other sites, sizes, rates. What is refused changes nothing."""
 
+import asyncio
+import threading
 from typing import Any
 
+import httpx
 import pytest
 from starlette.testclient import TestClient
 
@@ -347,3 +350,41 @@ def test_the_description_of_the_api_can_be_closed(kb: Any) -> None:
         served = TestClient(create_app(kb), base_url="http://127.0.0.1", client=("127.0.0.1", 50000))
         assert [served.get(path).status_code for path in ("/docs", "/openapi.json")] == [status, status]
         assert served.get("/api/me").status_code == 200
+
+
+@pytest.mark.both_engines
+def test_who_sends_many_writes_that_wait_keeps_nobody_from_reading(kb: Any, app: Any, book_url: str) -> None:
+    """All wait for Alice's lock, which another program holds; Bob reads meanwhile, and then all are kept."""
+    held, go_on = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with Keepbook(book_url) as other, other.book("alice").transaction():
+            other.book("alice").remember("Something that takes long")
+            held.set()
+            go_on.wait(60)
+
+    def of(token: str) -> dict[str, str]:
+        return {"Authorization": f"Bearer {token}"}
+
+    async def ask() -> list[int]:
+        alice, bob = (kb.tokens.create(owner).token for owner in ("alice", "bob"))
+        sent = {"transport": httpx.ASGITransport(app, client=("127.0.0.1", 50000)), "base_url": "http://127.0.0.1"}
+        async with httpx.AsyncClient(**sent, timeout=60) as client:
+            await client.get("/api/memory/", headers=of(bob))  # from now on his key is known to be in use
+            threading.Thread(target=hold, daemon=True).start()
+            await asyncio.to_thread(held.wait, 60)
+            writes = [
+                asyncio.ensure_future(
+                    client.post(
+                        "/api/memory/", json={"content": f"Line {nth}"}, headers={"Authorization": f"Bearer {alice}"}
+                    )
+                )
+                for nth in range(50)
+            ]
+            await asyncio.sleep(0.5)
+            read = await client.get("/api/memory/", headers=of(bob))
+            assert [(one.result().status_code, one.result().text) for one in writes if one.done()] == []
+            go_on.set()
+            return [read.status_code, *(one.status_code for one in await asyncio.gather(*writes))]
+
+    assert asyncio.run(ask()) == [200] + 50 * [201]

@@ -11,6 +11,7 @@ from keepbook.book.ground import due
 from keepbook.book.ground.limits import clean_json, clean_optional, clean_text
 from keepbook.book.ground.when import later, stamp
 from keepbook.book.owners.allowance import room_for_text
+from keepbook.book.owners.switches import is_memory_on
 from keepbook.book.text.indexes.turn_index import INDEXED, TurnWords
 from keepbook.book.text.indexes.words_behind import index_turns
 from keepbook.errors import Conflict, Invalid
@@ -43,6 +44,8 @@ class ComingTurn:
     broke_off: str | None = None
     recorded_by: str | None = None
     words: TurnWords | None = None
+    is_from_elsewhere: bool = False
+    """Whether it was said long ago in another program, and the person brings it in."""
 
 
 # Rules
@@ -78,8 +81,9 @@ def add_messages(
     thread = get_thread(tx, thread_id)
     if thread.deleted_at is not None:
         raise Conflict(f"chat {thread_id} is in the trash; restore it first", code="trash")
+    is_off = not is_memory_on(tx)
     rows = [
-        _row(tx, thread_id, thread.turns + nth, one, text)
+        _row(tx, thread_id, thread.turns + nth, one, text) | _unkept(is_off and not one.is_from_elsewhere)
         for nth, (one, text) in enumerate(zip(coming, texts, strict=True), 1)
     ]
     if not rows:
@@ -92,7 +96,8 @@ def add_messages(
     _touch(tx, thread, rows, touched)
     if not thread.incognito:
         words = {row["turn"]: one.words for row, one in zip(rows, coming, strict=True) if one.words is not None}
-        index_turns(tx, thread_id, [row for row in rows if row["role"] in INDEXED], words)
+        found_again = [row for row in rows if row["role"] in INDEXED and not row["unkept"]]
+        index_turns(tx, thread_id, found_again, words)
     due.cancel(tx, due.ARCHIVE, thread_id)
     due.remind(tx, due.CLOSE, thread_id, later(touched, hours=close_after_hours))
     return list(map(to_message, rows))
@@ -109,6 +114,12 @@ def _row(tx: Tx, thread_id: str, turn: int, one: ComingTurn, text: str) -> dict[
         "broke_off": one.broke_off, "recorded_by": one.recorded_by,
         **dict(zip(ModelUse._fields, one.made or (None, None, None), strict=True)),
     }  # fmt: skip
+
+
+def _unkept(is_so: bool) -> dict[str, int | None]:
+    if is_so:
+        return {"unkept": 1}
+    return {"unkept": None}
 
 
 def _touch(tx: Tx, thread: Thread, rows: Sequence[dict[str, Any]], touched: str) -> None:

@@ -304,27 +304,35 @@ class Chats:
         """Move a chat to the trash for 30 days, with the memories learned from it if wanted; or remove it at once."""
         if forever:
             self._book.ask("chats.purge")
+        along = self._along(changes.delete)
         with self._book.writing() as (tx, preset):
             refuse_persons_chat(self._book, tx, thread_id)
             thread = threads.trash(tx, thread_id, stamp(tx.clock()), by_person=self._book.hand.is_person)
-            for id in learned_memories.learned_from(tx, thread_id) if memories else ():
-                changes.delete(tx, self._book.origin, preset, id)
-            if not forever:
-                return thread
+            along.begin(tx, preset, learned_memories.learned_from(tx, thread_id) if memories else ())
+        along.end()
+        if not forever:
+            return thread
+        with self._book.writing() as (tx, _):
             going.let_go(tx, thread_id)
             going.remove_behind(tx, thread_id)
             return None
 
     def restore(self, thread_id: str) -> Thread:
         """Bring a chat back from the trash, with the memories that went there together with it; or from the archive."""
+        along = self._along(changes.restore_memory)
+        by_person, hours = self._book.hand.is_person, self._book.close_after_hours
         with self._book.writing() as (tx, preset):
             refuse_persons_chat(self._book, tx, thread_id)
-            by_person, hours = self._book.hand.is_person, self._book.close_after_hours
-            along = learned_memories.trashed_with_chat(tx, threads.get_thread(tx, thread_id))
-            thread = threads.restore_thread(tx, thread_id, close_after_hours=hours, by_person=by_person)
-            for id in along:
-                changes.restore_memory(tx, self._book.origin, preset, id)
-            return thread
+            threads.refuse_restoring(tx, thread_id, by_person=by_person)
+            along.begin(tx, preset, learned_memories.trashed_with_chat(tx, threads.get_thread(tx, thread_id)))
+        along.end()
+        with self._book.writing() as (tx, _):
+            return threads.restore_thread(tx, thread_id, close_after_hours=hours, by_person=by_person)
+
+    def _along(self, change: Callable[..., object]) -> learned_memories.WithTheirChat:
+        return learned_memories.WithTheirChat(
+            self._book, lambda tx, preset, id: change(tx, self._book.origin, preset, id)
+        )
 
     def learned(self, thread_id: str) -> Sequence[str]:
         """The ids of the memories that came out of a chat."""

@@ -1,12 +1,18 @@
-"""Finds the memories that were learned from a chat, and what became of them."""
+"""Finds the memories that were learned from a chat and what became of them, and lets them go and come with it."""
 
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, and_, bindparam, exists, false, or_, select
 
 from keepbook.book.chats.threads import Thread
 from keepbook.book.ground import stored_json
+from keepbook.book.ground.in_pieces import PIECE_SECONDS, Gaps
+from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import later, stamp
+from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables.memory import memories, versions
@@ -32,7 +38,7 @@ def trashed_with_chat(tx: Tx, thread: Thread) -> list[str]:
     gone = None
     if thread.deleted_at:
         gone = stamp(thread.deleted_at)
-    along = (memories.c.trashed_at >= gone, memories.c.trashed_at <= later(gone, minutes=1)) if gone else (false(),)
+    along = (memories.c.trashed_at >= gone, memories.c.trashed_at <= later(gone, minutes=5)) if gone else (false(),)
     return _memory_ids(tx, thread.id, *along)
 
 
@@ -65,3 +71,35 @@ _TAKEN_BACK = PreparedStatement(
     .where(versions.c.owner == bindparam("owner"), versions.c.thread_id == bindparam("thread"), or_(_gone, _undone))
     .order_by(versions.c.memory_id, versions.c.version)
 )
+
+
+class WithTheirChat:
+    """Memories that are deleted or restored together with the chat they were learned from: in short pieces, between
+    which others write; inside a transaction of the program at once. Whoever is ended between two pieces leaves the chat
+    in the trash, and there what is left."""
+
+    def __init__(self, book: OpenBook, change: Callable[[Tx, Preset, str], object]) -> None:
+        self._book, self._change = book, change
+        self._is_one = book._is_writing
+        self._ids: deque[str] = deque()
+
+    def begin(self, tx: Tx, preset: Preset, ids: Sequence[str]) -> None:
+        """Change the first of them, in the transaction of the chat."""
+        self._ids.extend(ids)
+        self._change_some(tx, preset)
+
+    def end(self) -> None:
+        """Change all others."""
+        gaps = Gaps()
+        while self._ids:
+            gaps.freed()
+            gaps.wait()
+            with self._book.writing() as (tx, preset):
+                self._change_some(tx, preset)
+
+    def _change_some(self, tx: Tx, preset: Preset) -> None:
+        until = time.perf_counter() + PIECE_SECONDS
+        while self._ids:
+            self._change(tx, preset, self._ids.popleft())
+            if time.perf_counter() > until and not self._is_one:
+                return

@@ -206,14 +206,19 @@ def trash(tx: Tx, thread_id: str, now: str, *, by_person: bool = True) -> Thread
     return _set(tx, thread_id, deleted_at=now)
 
 
+def refuse_restoring(tx: Tx, thread_id: str, *, by_person: bool) -> None:
+    """Refuse anybody else to bring a chat back that the person put into the trash."""
+    if not by_person and due.reminded_at(tx, due.PURGE_CHAT, thread_id) is not None:
+        raise NotAllowed(f"the person deleted chat {thread_id}; only they bring it back", code="person_only")
+
+
 def restore_thread(tx: Tx, thread_id: str, *, close_after_hours: float = 6.0, by_person: bool = True) -> Thread:
     """Bring a chat back from the trash, or from the archive if it lies only there."""
     thread = get_thread(tx, thread_id)
     if thread.deleted_at is None and thread.state == "archived":
         due.remind(tx, due.ARCHIVE, thread_id, later(stamp(tx.clock()), days=ARCHIVE_DAYS))
         return _set(tx, thread_id, state="idle")
-    if not by_person and due.reminded_at(tx, due.PURGE_CHAT, thread_id) is not None:
-        raise NotAllowed(f"the person deleted chat {thread_id}; only they bring it back", code="person_only")
+    refuse_restoring(tx, thread_id, by_person=by_person)
     due.cancel(tx, due.PURGE_CHAT, thread_id)
     if thread.state == "active" and thread.turns and not thread.parked:
         # A sweep that found it in the trash has dropped its reminder.
@@ -236,9 +241,11 @@ def claim_closing(tx: Tx, thread_id: str, now: str, *, lease_seconds: float) -> 
 
 
 def claimed_turns(tx: Tx, held: Claim) -> tuple[Message, ...]:
-    """The turns that whoever closes a chat has to read."""
+    """The turns that whoever closes a chat has to read: none that was said while memory was off."""
     thread = held.thread
-    said = [one for one in messages_of(tx, thread.id, after=thread.extracted_through) if one.turn <= thread.turns]
+    unkept = unkept_turns(tx, thread.id)
+    new = messages_of(tx, thread.id, after=thread.extracted_through)
+    said = [one for one in new if one.turn <= thread.turns and one.turn not in unkept]
     return tuple(in_view(current_messages(said), thread.out_of_view))
 
 
@@ -365,6 +372,12 @@ def messages_of(tx: Tx, thread_id: str, *, after: int = 0) -> Sequence[Message]:
     return [to_message(row._mapping) for row in rows]
 
 
+def unkept_turns(tx: Tx, thread_id: str) -> set[int]:
+    """The turns of a chat that were said while memory was off."""
+    found = _UNKEPT.rows(tx.conn, {"owner": tx.owner, "thread_id": thread_id})
+    return {row.turn for row in found}
+
+
 def to_thread(row: Any) -> Thread:
     known = {name: getattr(row, name) for name in Thread.__dataclass_fields__}
     for name in ("created_at", "touched_at", "deleted_at"):
@@ -399,3 +412,4 @@ _ONE = PreparedStatement(
 _OF_THREAD = (messages.c.owner == bindparam("owner"), messages.c.thread_id == bindparam("thread_id"))
 _AFTER = messages.c.turn > bindparam("after")
 _SAID = PreparedStatement(select(messages).where(*_OF_THREAD, _AFTER).order_by(messages.c.turn))
+_UNKEPT = PreparedStatement(select(messages.c.turn).where(*_OF_THREAD, messages.c.unkept.is_not(None)))

@@ -8,7 +8,7 @@ the other.
 import hashlib
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import delete, insert, select
 
@@ -19,6 +19,7 @@ from keepbook.errors import Conflict, NotAllowed
 from keepbook.storage.database import Tx
 from keepbook.storage.tables.upkeep import answers
 
+Made = TypeVar("Made")
 KEPT = timedelta(hours=24)
 """How long an answer is stored."""
 
@@ -68,6 +69,19 @@ class Keyed:
     def end(self, tx: Tx, done: object) -> None:
         """Store the answer."""
         store_answer(tx, self._key, self._request, self._tell(done))
+
+
+def heed_answer(tx: Tx, keyed: Keyed | None) -> None:
+    """Look whether a request that may have a key was answered meanwhile."""
+    if keyed is not None:
+        keyed.look(tx)
+
+
+def answered(tx: Tx, done: Made, keyed: Keyed | None) -> Made:
+    """Store the answer to a request that may have a key."""
+    if keyed is not None:
+        keyed.end(tx, done)
+    return done
 
 
 def answer_once(book: OpenBook, key: str, request: bytes, answer: Callable[[], StoredAnswer]) -> StoredAnswer | None:

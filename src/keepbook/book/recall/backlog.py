@@ -130,7 +130,7 @@ def _behind(tx: Tx, space: str) -> Select[Any]:
 
 def _turns_to_embed(tx: Tx, thread_id: str, filled: int | None) -> ColumnElement[bool]:
     here = messages.c
-    said = and_(here.role.in_(("user", "assistant")), here.text != "")
+    said = and_(here.role.in_(("user", "assistant")), here.text != "", here.unkept.is_(None))
     return and_(here.owner == tx.owner, here.thread_id == thread_id, here.turn > (filled or 0), said)
 
 

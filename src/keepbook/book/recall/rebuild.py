@@ -239,7 +239,7 @@ _said = (
     select(messages.c.thread_id.label("item"), messages.c.turn.label("part"), messages.c.role, messages.c.speaker,
            messages.c.text, messages.c.at)
     .join(threads, and_(threads.c.owner == messages.c.owner, threads.c.id == messages.c.thread_id))
-    .where(messages.c.owner == bindparam("owner"), threads.c.incognito == 0)
+    .where(messages.c.owner == bindparam("owner"), threads.c.incognito == 0, messages.c.unkept.is_(None))
     .where(or_(messages.c.role == "user", messages.c.role == "assistant"))
 )  # fmt: skip
 _MEMORIES = IndexKind(

@@ -88,7 +88,7 @@ def find_topics(text: str, topics: Sequence[str], sense: Sense | None = None, *,
 
 LONG_TEXT, MOST_FOUND = 1000, 1000
 _FOUND: dict[tuple[bytes, int], tuple[Sense | None, tuple[str, ...]]] = {}
-"""What was found in long texts, by their digests. They are looked through before anything is locked, and found here when
+"""What was found in long texts, by their digests. They are looked through before anything is locked, and are known when
 they are written. The `sense` is kept, so that its id is given to no other."""
 
 

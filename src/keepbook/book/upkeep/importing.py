@@ -14,7 +14,7 @@ from functools import partial
 from os import PathLike
 from typing import Any, Protocol
 
-from keepbook.book.ground.idempotency import Keyed
+from keepbook.book.ground.idempotency import Keyed, answered, heed_answer
 from keepbook.book.ground.in_pieces import PIECE_SECONDS, Gaps
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ledger import loads
@@ -29,7 +29,7 @@ from keepbook.book.upkeep.importers.source_file import file_or_lines
 from keepbook.book.upkeep.importers.write import NEW, ImportWriter, Progress
 from keepbook.book.upkeep.reading_apart import limits_in
 from keepbook.book.upkeep.take_back import take_back_unfinished
-from keepbook.book.upkeep.transfer import MergeWriter, OurFile, read_ours, rehearse_restore, restore
+from keepbook.book.upkeep.transfer import MergeWriter, OurFile, read_ours, rehearse_restore, restore, restore_in_pieces
 from keepbook.errors import Invalid, KeepbookError, NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
@@ -152,12 +152,12 @@ def _write_pieces(
             enough = _judge_ahead(book, writer)
             gaps.wait()
             with book.writing() as (tx, preset):
-                _heed_answer(tx, keyed)
+                heed_answer(tx, keyed)
                 load.begin_piece(tx)
                 writer.write_piece(tx, preset, enough(), progress)
                 load.end_piece(tx, book, writer)
                 if writer.is_done:
-                    done = _answered(tx, keyed, replace(writer.imported, load=load.nth))
+                    done = answered(tx, replace(writer.imported, load=load.nth), keyed)
                     break
             gaps.freed()
     except BaseException:
@@ -165,17 +165,6 @@ def _write_pieces(
             with suppress(NotFound):  # erased meanwhile, with all that had come in
                 take_back_unfinished(book, load.nth)
         raise
-    return done
-
-
-def _heed_answer(tx: Tx, keyed: Keyed | None) -> None:
-    if keyed is not None:
-        keyed.look(tx)
-
-
-def _answered(tx: Tx, keyed: Keyed | None, done: Imported) -> Imported:
-    if keyed is not None:
-        keyed.end(tx, done)
     return done
 
 
@@ -251,16 +240,21 @@ def _import_ours(
             return _merge(book, ours, dry_run=dry_run, keyed=keyed)
         if dry_run:
             return replace(_rehearse(book, ours) or _try_in_place(book, ours), dry_run=True)
-        rehearsed = False
-        if ours.is_large and book._database.all_wait and not book._is_writing:
-            rehearsed = _rehearse(book, ours) is not None  # by the same engine: while it is proved nobody waits
+        if _others_would_wait(book, ours) and _rehearse(book, ours) is not None:
+            heed, end = partial(heed_answer, keyed=keyed), partial(answered, keyed=keyed)
+            return restore_in_pieces(book, ours, heed, end)
         with book.writing() as (tx, _):  # a restored book is the book that it was: all at once
-            _heed_answer(tx, keyed)
-            return _answered(tx, keyed, restore(tx, ours, rehearsed=rehearsed))
+            heed_answer(tx, keyed)
+            return answered(tx, restore(tx, ours), keyed)
     except KeepbookError as error:
         if error.code in ("guard", "refused"):  # the database would not have it
             raise altered_file(error.message) from error
         raise
+
+
+def _others_would_wait(book: OpenBook, ours: OurFile) -> bool:
+    """Whether all writers would wait for this restore, if it were one transaction."""
+    return ours.is_large and ours.has_covers and book._database.all_wait and not book._is_writing
 
 
 def _rehearse(book: OpenBook, ours: OurFile) -> Imported | None:

@@ -6,13 +6,18 @@ that was changed since, or a chat that has gone on, is the person's and stays. I
 one entry takes all of it back.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from sqlalchemy import or_, select
 
 from keepbook.book.chats import threads
 from keepbook.book.ground import stored_json
+from keepbook.book.ground.idempotency import Keyed, answered, heed_answer
+from keepbook.book.ground.in_pieces import PIECE_SECONDS, Gaps
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger import loads
@@ -22,7 +27,7 @@ from keepbook.book.memory import proposals
 from keepbook.book.memory.changes import revert
 from keepbook.book.memory.memories import State
 from keepbook.book.upkeep.hooks import upkeep_hooks
-from keepbook.errors import NotAllowed, NotFound
+from keepbook.errors import Conflict, NotAllowed, NotFound
 from keepbook.extension import load_part
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
@@ -74,48 +79,102 @@ def read_out(tx: Tx, chats: Sequence[str]) -> list[Any]:
 # Operations
 
 
-def take_back_load(book: OpenBook, nth: int) -> Arrival:
-    """Take a load back."""
-    with book.writing() as (tx, preset):
+def take_back_load(book: OpenBook, nth: int, keyed: Keyed | None = None) -> Arrival:
+    """Take a load back. The answer to a `keyed` request is stored in the last transaction."""
+    with book.reading() as (tx, _, _):
         load = loads.load_to_take_back(tx, book.origin, nth)
-        if load.what != loads.MEMORIES:
-            _take_back_elsewhere(book, tx, load)
-        else:
-            book.ask("undo.person")
-            _take_out_load(book, tx, preset, load)
-        return loads.get_load(tx, nth)
+    if load.what == loads.MEMORIES:
+        book.ask("undo.person")
+        return _TakingOut(book, nth, keyed).run()
+    with book.writing() as (tx, _):
+        heed_answer(tx, keyed)
+        _take_back_elsewhere(book, tx, loads.load_to_take_back(tx, book.origin, nth))
+        return _told(tx, nth, keyed)
 
 
 def take_back_unfinished(book: OpenBook, nth: int) -> None:
     """Take back the part of a load that came in before it failed. No permission is asked: the caller was allowed to
     import it."""
-    with book.writing() as (tx, preset):
-        _take_out_load(book, tx, preset, loads.get_load(tx, nth))
+    _TakingOut(book, nth, None).run()
 
 
-def _take_out_load(book: OpenBook, tx: Tx, preset: Preset, load: Arrival) -> None:
-    still, deleted, stayed = _as_they_came(tx, load.brought.get("chats", {}))
-    written = [*_written_by(tx, load), *read_out(tx, [*still, *deleted])]
-    memories: list[str] = []
-    left = 0
-    for entries in _by_what_they_touch(written).values():
+class _TakingOut:
+    """Takes out what a load of memories brought, in short pieces, between which others write; inside a transaction of
+    the program in one. Whoever is ended between two pieces has taken out a part: the load is still listed as it came,
+    and taking it back again takes out the rest."""
+
+    def __init__(self, book: OpenBook, nth: int, keyed: Keyed | None) -> None:
+        self._book, self._nth, self._keyed = book, nth, keyed
+        self._memories: list[str] = []
+        self._chats: list[str] = []
+        self._stayed = self._left = 0
+        self._is_one = book._is_writing
+
+    def run(self) -> Arrival:
+        with self._book.reading() as (tx, _, _):
+            load = loads.get_load(tx, self._nth)
+            brought = load.brought.get("chats", {})
+            still, deleted, self._stayed = _as_they_came(tx, brought)
+            written = [*_written_by(tx, load), *read_out(tx, [*still, *deleted])]
+        steps: list[Callable[[Tx, Preset], None]] = [
+            partial(self._take_out, entries=entries) for entries in _by_what_they_touch(written).values()
+        ]
+        steps += [partial(self._take_chat, id=id, turns=brought[id]) for id in still]
+        steps += [partial(self._expire_offers, id=id) for id in deleted]
+        gaps, left = Gaps(), deque(steps)
+        while True:
+            gaps.wait()
+            with self._book.writing() as (tx, preset):
+                heed_answer(tx, self._keyed)
+                if loads.get_load(tx, self._nth).undone_at is not None:
+                    raise Conflict(f"load {self._nth} was taken back meanwhile", code="touched")
+                self._take(tx, preset, left)
+                if not left:
+                    return self._end(tx, deleted)
+            gaps.freed()
+
+    def _take(self, tx: Tx, preset: Preset, left: "deque[Callable[[Tx, Preset], None]]") -> None:
+        until = time.perf_counter() + PIECE_SECONDS
+        while left:
+            left.popleft()(tx, preset)
+            if time.perf_counter() > until and not self._is_one:
+                return
+
+    def _take_out(self, tx: Tx, preset: Preset, entries: Sequence[Any]) -> None:
         newest, fate = fate_of(tx, entries)
         if fate == KEPT:
-            take_out(tx, book, preset, entries, newest)
+            take_out(tx, self._book, preset, entries, newest)
             if not newest.link_id:
-                memories += [newest.memory_id]
-        stayed += fate == TOUCHED
-        left += (
-            fate == OUT and not newest.link_id and stored_json.load_json(newest.after)["archived_reason"] == "undone"
-        )
-    now = stamp(tx.clock())
-    for id in (*still, *deleted):
+                self._memories.append(newest.memory_id)
+        self._stayed += fate == TOUCHED
+        if fate == OUT and not newest.link_id:
+            self._left += stored_json.load_json(newest.after)["archived_reason"] == "undone"
+
+    def _take_chat(self, tx: Tx, preset: Preset, id: str, turns: int) -> None:
+        self._expire_offers(tx, preset, id)
+        still, _, stayed = _as_they_came(tx, {id: turns})  # others may have spoken meanwhile
+        self._stayed += stayed
+        if still:
+            threads.trash(tx, id, stamp(tx.clock()), by_person=self._book.hand.is_person)
+            self._chats.append(id)
+
+    def _expire_offers(self, tx: Tx, _: Preset, id: str) -> None:
         for one in proposals.list_proposals(tx, thread_id=id):
-            proposals.expire(tx, one.id, now)
-    for id in still:
-        threads.trash(tx, id, now, by_person=book.hand.is_person)
-    gone = {"memories": memories, "chats": still, "deleted": deleted, "stayed": stayed, "left": left}
-    loads.mark_taken_back(tx, load.nth, gone)
+            proposals.expire(tx, one.id, stamp(tx.clock()))
+
+    def _end(self, tx: Tx, deleted: Sequence[str]) -> Arrival:
+        gone = {
+            "memories": self._memories, "chats": self._chats, "deleted": deleted, "stayed": self._stayed,
+            "left": self._left,
+        }  # fmt: skip
+        loads.mark_taken_back(tx, self._nth, gone)
+        return _told(tx, self._nth, self._keyed)
+
+
+def _told(tx: Tx, nth: int, keyed: Keyed | None) -> Arrival:
+    taken = loads.get_load(tx, nth)
+    answered(tx, loads.load_of(taken), keyed)
+    return taken
 
 
 def _written_by(tx: Tx, load: Arrival) -> list[Any]:
@@ -136,8 +195,8 @@ def _take_back_elsewhere(book: OpenBook, tx: Tx, load: Arrival) -> None:
     raise NotAllowed(f"load {load.nth} brought {load.what}, and what takes that back is not installed here")
 
 
-def told_back(book: OpenBook, nth: int) -> Load:
-    return loads.load_of(take_back_load(book, nth))
+def told_back(book: OpenBook, nth: int, keyed: Keyed | None = None) -> Load:
+    return loads.load_of(take_back_load(book, nth, keyed))
 
 
 def _as_they_came(tx: Tx, chats: Mapping[str, int]) -> tuple[list[str], list[str], int]:

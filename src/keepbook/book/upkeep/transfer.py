@@ -5,7 +5,6 @@ ledger through the same guards that every write passes, then exports again and c
 file, or nothing is kept. The lines are described in `export_lines.py`, other programs' files in `importers/`.
 """
 
-import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,23 +13,23 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
-from sqlalchemy import Select, Table, bindparam, insert, literal_column, select, union_all, update
+from sqlalchemy import Select, Table, bindparam, literal_column, select, union_all
 
 from keepbook.book.ground import due
+from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ledger import batch
 from keepbook.book.ledger import ledger as chain
 from keepbook.book.ledger.chain import walk_chain
 from keepbook.book.ledger.cover import cover, forget_touched
 from keepbook.book.ledger.ledger import Origin, canonical_json
 from keepbook.book.ledger.owner_settings import is_about_settings
-from keepbook.book.ledger.verify import LINK_FIELDS, mends_of, since_in_words, verify
+from keepbook.book.ledger.verify import mends_of, since_in_words, verify
 from keepbook.book.memory.changes import Statement, remember
 from keepbook.book.memory.labels import keys_of, relabel, told_metadata, told_tags
 from keepbook.book.memory.memories import (
     EVERY_SCOPE,
     IN_STATE,
     IS_ACTIVE,
-    STATE_FIELDS,
     WHOLE,
     fits_scope,
     indexed_text_of,
@@ -40,7 +39,6 @@ from keepbook.book.owners.authority import ALONE, Actor
 from keepbook.book.recall.rebuild import leave_words
 from keepbook.book.text.indexes.turn_index import INDEXED, put_turns
 from keepbook.book.text.indexes.word_index import mark_put_away, put_words
-from keepbook.book.text.words import fold_text
 from keepbook.book.upkeep import import_checks
 from keepbook.book.upkeep.export_lines import (
     BEFORE_COVERS,
@@ -48,7 +46,6 @@ from keepbook.book.upkeep.export_lines import (
     Closing,
     altered_file,
     broken_line,
-    misfits,
     of_ours,
     read_lines,
     respell_lines,
@@ -57,27 +54,25 @@ from keepbook.book.upkeep.export_lines import (
 from keepbook.book.upkeep.hooks import upkeep_hooks
 from keepbook.book.upkeep.import_answer import Imported
 from keepbook.book.upkeep.importers.known import KnownImport, LookedMemories
+from keepbook.book.upkeep.restoring.pieces import (
+    HiddenBook,
+    bring_back_left,
+    empty_book,
+    take_steps,
+    touch_tokens,
+)
+from keepbook.book.upkeep.restoring.replay import replay_steps
 from keepbook.errors import Conflict, Invalid, KeepbookError
 from keepbook.presets import Preset
-from keepbook.storage.database import Database, Tx
-from keepbook.storage.extension_rows import Put, put_extension_rows
-from keepbook.storage.installed import Record, installed_code
-from keepbook.storage.prepared_statement import PreparedStatement, set_columns
-from keepbook.storage.tables import WHOLE_BOOK, TableSet
-from keepbook.storage.tables.cover import covers, mends, seals, touched
-from keepbook.storage.tables.ledger import ledger, owners
+from keepbook.storage.database import Tx
+from keepbook.storage.installed import Record
+from keepbook.storage.prepared_statement import PreparedStatement
+from keepbook.storage.tables import TableSet
 from keepbook.storage.tables.memory import (
     WORDS,
-    block_rules,
-    erasures,
-    injected,
-    injections,
-    links,
-    memories,
-    versions,
 )
 from keepbook.storage.tables.upkeep import due as reminders
-from keepbook.storage.tables.upkeep import loads, tokens
+from keepbook.storage.twin import twin_of
 
 SMALL_LINES, SMALL_LETTERS = 300, 100_000
 """The lines and letters of a small file. If a file is larger, its words are indexed after the restore; and on an engine
@@ -147,6 +142,11 @@ class OurFile:
         """Whether others would have to wait long while it is restored."""
         return len(self.lines) > SMALL_LINES or sum(map(len, self.lines)) > SMALL_LETTERS
 
+    @property
+    def has_covers(self) -> bool:
+        """Whether its rows beside memories are sealed, as they are since the first format."""
+        return bool(json.loads(self.lines[0])["format"] != BEFORE_COVERS)
+
 
 def read_ours(tables: TableSet, numbered: Sequence[tuple[int, str]], hand: Actor = ALONE["person"]) -> OurFile:
     """Read one of our files and check it by itself, while no book is locked. `hand` is the actor who imports."""
@@ -158,24 +158,58 @@ def read_ours(tables: TableSet, numbered: Sequence[tuple[int, str]], hand: Actor
         return OurFile(found, respell_lines(ours, tables))
 
 
-def restore(tx: Tx, ours: OurFile, *, rehearsed: bool = False) -> Imported:
-    """Restore one of our files into an empty book. What was `rehearsed` on the same engine is not proved again."""
+def restore(tx: Tx, ours: OurFile) -> Imported:
+    """Restore one of our files into an empty book."""
     with _altered():
-        restored = _restore(tx, ours, rehearsed=rehearsed)
-        return replace(restored, to_arm=tuple(name for _, after in upkeep_hooks("after_restore") for name in after(tx)))
+        return _with_hooks(tx, _restore(tx, ours))
+
+
+def restore_in_pieces(
+    book: OpenBook, ours: OurFile, heed: Callable[[Tx], None], answered: Callable[[Tx, Imported], Imported]
+) -> Imported:
+    """Restore a file that was rehearsed, while others write. `heed` is asked at the beginning, `answered` at the end,
+    each in a transaction of the restore."""
+    bring_back_left(book._database, book.owner)
+    hidden = HiddenBook(book._database, book.owner)
+    with book.writing() as (tx, _):
+        heed(tx)
+        if (same := _same_or_empty(tx, ours)) is not None:
+            return answered(tx, same)
+        before = list(export_lines(tx))
+        empty_book(tx)
+        hidden.hide(tx, before)
+        steps = replay_steps(tx, ours.found)
+
+    def end(tx: Tx) -> Imported:
+        touch_tokens(tx)
+        cover(tx)
+        leave_words(tx)
+        return answered(tx, _with_hooks(tx, Imported(len(ours.found["memory"]))))
+
+    try:
+        with _altered():
+            hidden.write(steps)
+            done: Imported = hidden.show(end)
+    except BaseException:
+        hidden.give_up()
+        raise
+    return done
+
+
+def _with_hooks(tx: Tx, restored: Imported) -> Imported:
+    return replace(restored, to_arm=tuple(name for _, after in upkeep_hooks("after_restore") for name in after(tx)))
 
 
 def rehearse_restore(tx: Tx, record: Record, ours: OurFile) -> Imported | None:
-    """The answer that `restore` would give, found by restoring into a book in memory; this one is only read. None if a
-    book in memory cannot have the extensions in this database's `record`: the code of one is gone, or of another
-    version."""
+    """The answer that `restore` would give, found by restoring into a book in memory; this one is only read. None if no
+    book in memory can be like this one, by its `record` of extensions."""
     with _altered():
         if (same := _same_or_empty(tx, ours)) is not None:
             return same
-    rehearsal = Database(":memory:", tx.clock, extensions=installed_code(record))
+    rehearsal = twin_of(tx, record)
+    if rehearsal is None:
+        return None
     try:
-        if rehearsal.record != record:
-            return None
         with rehearsal.write(tx.owner) as there:
             restored = restore(there, ours)
             there.afterwards.clear()  # nobody searches it
@@ -193,24 +227,24 @@ def _altered() -> Iterator[None]:
         raise altered_file(f"{type(error).__name__}: {error}") from error
 
 
-def _restore(tx: Tx, ours: OurFile, *, rehearsed: bool) -> Imported:
-    """Restore into an empty book. If the book is the file's already, nothing changes."""
+def _restore(tx: Tx, ours: OurFile) -> Imported:
+    """Restore into an empty book, and prove that it reads as the file does. If the book is the file's already, nothing
+    changes."""
     found, lines = ours.found, ours.lines
     if (same := _same_or_empty(tx, ours)) is not None:
         return same
     if chain.chain_head(tx).link:  # of the owner's settings and tokens alone: the file's chain takes its place
-        tx.conn.execute(insert(erasures), {"owner": tx.owner, "memory_id": WHOLE_BOOK, "at": "", "event": 0})
-        tx.head = None
-    _replay(tx, found)
-    if json.loads(lines[0])["format"] != BEFORE_COVERS:
+        empty_book(tx)
+    take_steps(tx, replay_steps(tx, found))
+    if ours.has_covers:
         forget_touched(tx)
-        if not rehearsed and list(export_lines(tx)) != lines:
+        if list(export_lines(tx)) != lines:
             raise altered_file("restored, it would read differently")
     else:
         batch.seal_all(tx)
-    _touch_tokens(tx)
+    touch_tokens(tx)
     cover(tx)
-    if not rehearsed and not (result := verify(tx)).ok:
+    if not (result := verify(tx)).ok:
         raise altered_file(f"{result.where}: {result.why}")
     if ours.is_large:
         leave_words(tx)
@@ -237,14 +271,6 @@ def _is_of_a_new_book(line: Mapping[str, Any]) -> bool:
     return line["kind"] in ("owner", "cover", "seal") or (
         line["kind"] == "entry" and is_about_settings(SimpleNamespace(**line))
     )
-
-
-def _touch_tokens(tx: Tx) -> None:
-    """Mark the tokens of this owner as changed. No export has them, so the book's chain has to seal them anew."""
-    mine = tx.conn.execute(select(tokens.c.id).where(tokens.c.owner == tx.owner)).scalars().all()
-    noted = [{"owner": tx.owner, "what": tokens.name, "key": id, "fresh": 1} for id in mine]
-    if noted:
-        tx.conn.execute(insert(touched), noted)
 
 
 def _check_chain(found: Mapping[str, list[Any]], newest: object) -> None:
@@ -343,85 +369,14 @@ def _active(found: Mapping[str, list[Any]]) -> list[tuple[int, dict[str, Any]]]:
     return [(number, record) for _, number, record in sorted(records, key=lambda item: item[:2])]
 
 
-@cache
-def _putting(table: Table) -> PreparedStatement:
-    return PreparedStatement(insert(table), table.c.keys())
-
-
-def _replay(tx: Tx, found: Mapping[str, list[Any]]) -> None:
-    """Repeat every write, in order, through the guards. Erased memories are written as the blanks that they left."""
-
-    def put(table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-        _putting(table).run_many(tx.conn, [{"owner": tx.owner, **row} for row in rows])
-
-    known = tx.conn.execute(select(owners.c.owner).where(owners.c.owner == tx.owner)).first()
-    if known is None:
-        put(owners, found["owner"])
-    elif found["owner"]:
-        tx.conn.execute(update(owners).where(owners.c.owner == tx.owner).values(found["owner"][0]))
-    _replay_memories(tx, found, put)
-    put(block_rules, found["block_rules"])
-    put(injections, found["injection"])
-    put(injected, sorted(found["injected"], key=lambda row: (row["memory_id"], row["nth"])))
-    for kind in ("thread", "message", "note", "proposal", "choice", "meter", "due"):
-        put(tx.tables.exported[kind], found[kind])
-    put_extension_rows(tx, found, put)
-    put(loads, found["load"])
-    tx.head = tx.own_preset = None
-
-
-def _links(found: Mapping[str, list[Any]]) -> list[Any]:
-    return sorted([*found["entry"], *found["cover"]], key=lambda row: row["link"])
-
-
-def _replay_memories(tx: Tx, found: Mapping[str, list[Any]], put: Put) -> None:
-    """Write the chain, then repeat what each entry did. Mends are written first, since they tell where the chain has
-    gaps."""
-    put(mends, found["mend"])
-    for is_cover, some in itertools.groupby(_links(found), key=lambda row: "seq" not in row):
-        put(covers if is_cover else ledger, list(some))
-    put(seals, sorted(found["seal"], key=lambda row: row["nth"]))
-    put(erasures, found["erasure"])
-    erased = {row["memory_id"] for row in found["erasure"]}
-    put(memories, [row for row in found["memory"] if row["id"] in erased])
-    put(versions, [row for row in found["version"] if row["memory_id"] in erased])
-    made = {row["event"]: row for row in found["version"]}
-    for entry in found["entry"]:
-        if entry["memory_id"] is None:  # of the owner's settings, which `verify` compares, or of a mend
-            continue
-        if entry["salt"] is not None and (entry["link_id"] or entry["memory_id"] not in erased):
-            _replay_entry(tx, entry, made.get(entry["seq"]))
-
-
 def _index(tx: Tx, found: Mapping[str, list[Any]]) -> None:
     """Index the words of chats and memories, which an export does not have."""
     incognito = {row["id"] for row in found["thread"] if row["incognito"]}
-    said = (row for row in found["message"] if row["role"] in INDEXED and row["thread_id"] not in incognito)
-    put_turns(tx, said)
+    said = (row for row in found["message"] if row["role"] in INDEXED and not row.get("unkept"))
+    put_turns(tx, (row for row in said if row["thread_id"] not in incognito))
     for row in tx.conn.execute(WHOLE.where(IS_ACTIVE), {"owner": tx.owner}).all():
         put_words(tx, row.id, indexed_text_of(row, row))
     for row in tx.conn.execute(WHOLE.where(IN_STATE["all"]), {"owner": tx.owner}).all():
         relabel(tx, row.id, set(), keys_of(row.metadata, row.tags))
         if state_name(row) != "active":
             mark_put_away(tx, row.id, row.content)
-
-
-def _replay_entry(tx: Tx, entry: Mapping[str, Any], version: Mapping[str, Any] | None) -> None:
-    after = json.loads(entry["after"])
-    table, known = (links, LINK_FIELDS) if entry["link_id"] else (memories, STATE_FIELDS)
-    # What else stands there would be written as it says: an owner, for one.
-    if after.keys() != set(known) or misfits(table, after):
-        raise ValueError(f"entry {entry['seq']} records what it may not")
-    columns = after | {"event": entry["seq"]}
-    if table is memories:
-        columns |= {
-            "id": entry["memory_id"],
-            "updated_at": entry["at"],
-            "subject_key": after["subject"] and fold_text(after["subject"]),
-        }
-    if entry["before"] is None:
-        _putting(table).run(tx.conn, {"owner": tx.owner, **columns})
-    if version is not None:
-        _putting(versions).run(tx.conn, {"owner": tx.owner, **version, "retired_at": None})
-    if entry["before"] is not None:
-        set_columns(tx.conn, table, {"owner": tx.owner, "id": columns["id"]}, columns)

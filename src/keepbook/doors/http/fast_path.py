@@ -24,7 +24,7 @@ from pydantic.fields import FieldInfo
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from keepbook.doors.http.call import May
-from keepbook.doors.http.worker_threads import WORKER_THREADS
+from keepbook.doors.http.worker_threads import WORKER_THREADS, turn_to_serve
 
 RECEIVED = {"path": attrgetter("path_params"), "query": attrgetter("query_params"), "header": attrgetter("headers")}
 """Where a request has the values of each place."""
@@ -101,7 +101,8 @@ def _serve_fast(answered: FastAnswer, usual: ASGIApp, has_body: bool) -> ASGIApp
         body = b""
         if has_body:
             body = await request.body()
-        made = await WORKER_THREADS.do(lambda: answered(request, body))
+        async with turn_to_serve(scope):
+            made = await WORKER_THREADS.do(lambda: answered(request, body))
         if made is None:
             await usual(scope, _again(body, receive), send)
         else:

@@ -2,21 +2,30 @@
 
 Written by us although a library could do it: here the work is put into the queue as the last step, so the thread that
 takes it never waits for the one that gave it. That makes a short answer a fifteenth cheaper.
+
+A write may wait for the lock of its owner, on a file for everybody's, and holds a thread and a connection meanwhile. If
+all threads waited so, nobody could even read. So of one caller a few writes are served at the same time, and of all
+together half as many as there are threads; the others wait in the event loop, where that costs nothing.
 """
 
 import asyncio
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from contextvars import Context, copy_context
 from queue import SimpleQueue
 from typing import Any, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
+
+from starlette.types import Scope
 
 from keepbook.forking import follow_forks
 
 MOST = 40
 """How many requests one process serves at the same time; further ones wait for their turn."""
+MOST_WRITES, MOST_OF_ONE = 20, 6
+"""How many of these may be writes, and how many writes of one caller."""
 END_SECONDS = 5.0
 """How long `end` waits for the threads."""
 
@@ -107,3 +116,46 @@ def _tell(done: "asyncio.Future[Any]", made: Any, error: BaseException | None) -
 
 
 WORKER_THREADS = WorkerThreads(MOST)
+
+
+# Turns of writes
+
+READS = ("GET", "HEAD")
+_TOLD_BY = (b"authorization", b"cookie", b"x-keepbook-owner")
+"""The headers that tell callers apart before one is known."""
+
+
+class WriteTurns:
+    """The turns of one event loop."""
+
+    def __init__(self) -> None:
+        self._all = asyncio.Semaphore(MOST_WRITES)
+        self._of: dict[bytes, asyncio.Semaphore] = {}
+        self._waiting: dict[bytes, int] = {}
+
+    @asynccontextmanager
+    async def turn(self, who: bytes) -> AsyncIterator[None]:
+        """A turn of this caller."""
+        mine = self._of.setdefault(who, asyncio.Semaphore(MOST_OF_ONE))
+        self._waiting[who] = self._waiting.get(who, 0) + 1
+        try:
+            async with mine, self._all:
+                yield
+        finally:
+            self._waiting[who] -= 1
+            if not self._waiting[who]:
+                del self._waiting[who], self._of[who]
+
+
+_TURNS: "WeakKeyDictionary[asyncio.AbstractEventLoop, WriteTurns]" = WeakKeyDictionary()
+
+
+@asynccontextmanager
+async def turn_to_serve(scope: Scope) -> AsyncIterator[None]:
+    """A request's turn to be served in a thread; one that only reads has it at once."""
+    if scope["method"] in READS:
+        yield
+        return
+    turns = _TURNS.setdefault(asyncio.get_running_loop(), WriteTurns())
+    async with turns.turn(b"\0".join(value for name, value in scope["headers"] if name in _TOLD_BY)):
+        yield

@@ -16,6 +16,7 @@ from keepbook.book.chats.threads import Message
 from keepbook.book.ground.one_line_log import get_logger
 from keepbook.book.ground.when import stamp
 from keepbook.book.recall.vectors import Meaning
+from keepbook.book.text.own_words import own_words
 from keepbook.book.text.topics import find_topics
 from keepbook.errors import Invalid
 from keepbook.models.model import DialogueTurn
@@ -186,7 +187,8 @@ def view_of(taken: TurnTaken, meaning: Meaning | None) -> View:
     asks = asks or (not taken.deeds and is_asked(text))
     turns = tuple(hit for hit in loaded.chat_hits if hit.thread_id != loaded.thread.id)
     if loaded.chosen.never:
-        never = tuple(find_topics(text, loaded.chosen.never, meaning))
+        read = "\n".join(text[start:end] for start, end in own_words(text))
+        never = tuple(find_topics(read, loaded.chosen.never, meaning))
     else:
         never = ()
     return View(

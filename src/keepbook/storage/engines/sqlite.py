@@ -24,6 +24,7 @@ from keepbook.forking import FORK_GATE, follow_forks, forked, keep_for_ever
 from keepbook.storage import schema
 from keepbook.storage.engines import book_file
 from keepbook.storage.engines.book_file import APPLICATION_ID, FileConnection, FileIdentity
+from keepbook.storage.engines.empty_copy import empty_copy
 from keepbook.storage.engines.removed_bytes import note_removal, overwrite_removed, removals
 from keepbook.storage.engines.sqlite_connection import WatchedConnection
 from keepbook.storage.installed import Record, read_record, to_install
@@ -164,6 +165,10 @@ class Sqlite:
                 return False
             given.backup(here)
             return True
+
+    def become_empty_like(self, other: sqlite3.Connection) -> None:
+        with self._alone() as here, closing(empty_copy(other)) as made:
+            made.backup(here)
 
     @contextmanager
     def _alone(self) -> Iterator[sqlite3.Connection]:

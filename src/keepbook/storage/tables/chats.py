@@ -79,11 +79,13 @@ messages: Table = declare_table(
     Column("broke_off", Word, one_of("broke_off", "stopped", "left", "failed")),
     # Who recorded it; NULL: it was said or answered in one of our own chats.
     Column("recorded_by", Word),
+    # 1: it was said while memory was off. Nothing is learned from it, and no recall finds it.
+    Column("unkept", Integer, CheckConstraint("unkept = 1")),
     PrimaryKeyConstraint("owner", "thread_id", "turn"),
     ForeignKeyConstraint(["owner", "thread_id"], ["threads.owner", "threads.id"]),
     exported="message",
     covered=True,
-    younger=("recorded_by",),
+    younger=("recorded_by", "unkept"),
     may_change=(),
     may_go=True,
     own=("insert",),

@@ -1,6 +1,7 @@
 """Topics that are never to be kept, as a person forbids them in a chat: what is meant, what of it is there already, and
 what the notebook says of it."""
 
+import threading
 from typing import Any
 
 import pytest
@@ -8,6 +9,8 @@ from tests.models.notebook.scripted import Scripted
 from tests.models.notebook.talking import holding, moved_by, say
 
 from keepbook import Keepbook
+from keepbook.book.text import own_words
+from keepbook.models.notebook import turn
 
 BOOK = ("Works at Equinor as an engineer", "Has a colleague called Anna", "Plays the cello")
 
@@ -134,3 +137,21 @@ def test_who_asks_about_a_topic_is_told_the_lines_of_it(kb: Keepbook, question: 
     with moved_by(Scripted({"?": {"act": "ask"}, "was": {"act": "ask"}})):
         reply = say(kb, alice.threads.start(preset="general"), question)
     assert {line for line in holding(alice) if line in reply} == set(told)
+
+
+def test_topics_are_looked_for_in_what_is_read_and_not_where_the_server_waits(
+    kb: Keepbook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The whole of a long message takes seconds, in which nobody else would be served."""
+    looked = list[tuple[int, bool]]()
+
+    def recorded(text: str, *_: Any) -> list[str]:
+        looked.append((len(text), threading.current_thread() is threading.main_thread()))
+        return []
+
+    monkeypatch.setattr(turn, "find_topics", recorded)
+    alice = kb.book("alice")
+    alice.choose(never=["health"])
+    say(kb, alice.threads.start(), "word " * 6_000)
+    assert looked
+    assert all(letters < own_words.MOST + 100 and not waits for letters, waits in looked)

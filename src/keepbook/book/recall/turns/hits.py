@@ -62,7 +62,8 @@ def passage_fields(row: Any, passage: Stretch) -> dict[str, Any]:
 
 
 def turn_rows(tx: Tx, keys: Iterable[TurnPlace]) -> dict[TurnPlace, Any]:
-    """The rows of these turns, with title and session of their chat; chats in the trash are left out."""
+    """The rows of these turns, with title and session of their chat. Chats in the trash are left out, and what was said
+    while memory was off."""
     listed = sorted(keys)
     rows = {}
     for start in range(0, len(listed), 400):
@@ -72,6 +73,7 @@ def turn_rows(tx: Tx, keys: Iterable[TurnPlace]) -> dict[TurnPlace, Any]:
             .where(messages.c.owner == tx.owner)
             .where(tuple_(messages.c.thread_id, messages.c.turn).in_(listed[start : start + 400]))
             .where(messages.c.role.in_(("user", "assistant")), threads.c.deleted_at.is_(None))
+            .where(messages.c.unkept.is_(None))
         )
         rows.update({(row.thread_id, row.turn): row for row in tx.conn.execute(query)})
     return rows

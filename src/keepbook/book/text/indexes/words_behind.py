@@ -105,7 +105,7 @@ _WITHOUT = PreparedStatement(
     select(messages.c.thread_id, messages.c.turn, messages.c.role, messages.c.speaker, messages.c.text, messages.c.at)
     .join(threads, (threads.c.owner == messages.c.owner) & (threads.c.id == messages.c.thread_id))
     .where(messages.c.owner == bindparam("owner"), messages.c.thread_id == bindparam("thread_id"))
-    .where(threads.c.incognito == 0, messages.c.turn > bindparam("after"))
+    .where(threads.c.incognito == 0, messages.c.unkept.is_(None), messages.c.turn > bindparam("after"))
     .where(messages.c.role.in_([bindparam(f"role_{role}", role) for role in INDEXED]), ~_HAS_WORDS.exists())
     .order_by(messages.c.turn)
     .limit(bindparam("most"))

@@ -350,7 +350,7 @@ class ImportWriter:
                 speaker = program_name(self._source)
             adding.add_message(
                 self._tx, id, turn.role, turn.text, at, speaker=speaker, recorded_by=self._origin.writer(),
-                words=self._words.get((turn.role, turn.text)),
+                words=self._words.get((turn.role, turn.text)), is_from_elsewhere=True,
             )  # fmt: skip
             chat.turns += 1
             self.letters += len(turn.text)

@@ -27,6 +27,7 @@ from keepbook.doors.http.call import Call, json_response, permitted_call
 from keepbook.doors.http.fast_path import FastRoute
 from keepbook.doors.http.problems import USUAL, document, problem_answers
 from keepbook.doors.http.stream import DESCRIBED, event
+from keepbook.doors.http.worker_threads import turn_to_serve
 from keepbook.errors import KeepbookError
 from keepbook.models.chat import Notice, ReplyStored, Talk
 from keepbook.models.model import TextDelta, ToolCalled
@@ -284,7 +285,8 @@ async def say_in_chat(
 ) -> Response:
     """Say something. With `reply=false`, in the body or in the address, it is only recorded."""
     if not (new.reply if reply is None else reply):
-        return await run_in_threadpool(call.write, lambda book: _record(book, id, new), 201)
+        async with turn_to_serve(call.request.scope):
+            return await run_in_threadpool(call.write, lambda book: _record(book, id, new), 201)
     chat = await run_in_threadpool(lambda: call.book.threads.get(id))
     talk = await run_in_threadpool(call.kb.talk, chat)
     if "application/json" in (accept or ""):

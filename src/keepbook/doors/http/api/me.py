@@ -21,6 +21,7 @@ from keepbook.book.owners.tokens import USUAL_SCOPES, NewToken, Token
 from keepbook.book.upkeep.erase import Receipt
 from keepbook.book.upkeep.import_answer import Imported
 from keepbook.book.upkeep.importing import import_read, read_for
+from keepbook.book.upkeep.take_back import told_back
 from keepbook.doors.http.api.memory_bodies import RequestBody
 from keepbook.doors.http.call import Call, json_response, permitted_call
 from keepbook.doors.http.fast_path import FastRoute
@@ -247,7 +248,7 @@ def take_back_any_load(
     call: Undoing, nth: Annotated[int, Path(ge=1, description="As the import answered it.")]
 ) -> Response:
     """Take out again what a file brought; what something newer changed stays. Only the person takes back their own."""
-    return call.write(lambda book: book.take_back(nth))
+    return call.write_in_pieces(lambda book, keyed: told_back(book, nth, keyed))
 
 
 @router.post("/erase", response_model=Receipt)

@@ -624,6 +624,7 @@ CREATE TABLE messages (
 	instead_of INTEGER CHECK (instead_of >= 1 AND instead_of < turn),
 	broke_off TEXT COLLATE "C" CHECK (broke_off IN ('stopped', 'left', 'failed')),
 	recorded_by TEXT COLLATE "C",
+	unkept INTEGER CHECK (unkept = 1),
 	PRIMARY KEY (owner, thread_id, turn),
 	FOREIGN KEY(owner, thread_id) REFERENCES threads (owner, id)
 );
@@ -1142,7 +1143,7 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER messages_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "thread_id", "turn", "role", "speaker", "text", "hidden", "parts", "at", "tokens", "model", "tokens_in", "tokens_out", "instead_of", "broke_off", "recorded_by"
+CREATE TRIGGER messages_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "thread_id", "turn", "role", "speaker", "text", "hidden", "parts", "at", "tokens", "model", "tokens_in", "tokens_out", "instead_of", "broke_off", "recorded_by", "unkept"
   ON messages FOR EACH ROW EXECUTE FUNCTION keepbook_note_messages();
 CREATE FUNCTION keepbook_note_notes() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -708,6 +708,7 @@ CREATE TABLE messages (
 	instead_of INTEGER CHECK (instead_of >= 1 AND instead_of < turn),
 	broke_off TEXT CHECK (broke_off IN ('stopped', 'left', 'failed')),
 	recorded_by TEXT,
+	unkept INTEGER CHECK (unkept = 1),
 	PRIMARY KEY (owner, thread_id, turn),
 	FOREIGN KEY(owner, thread_id) REFERENCES threads (owner, id)
 )
@@ -1162,7 +1163,7 @@ END;
 CREATE TRIGGER messages_made_is_noted AFTER INSERT ON messages BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'messages', NEW."thread_id" || char(31) || CAST(NEW.turn AS TEXT), 1);
 END;
-CREATE TRIGGER messages_changed_is_noted AFTER UPDATE OF "owner", "thread_id", "turn", "role", "speaker", "text", "hidden", "parts", "at", "tokens", "model", "tokens_in", "tokens_out", "instead_of", "broke_off", "recorded_by" ON messages BEGIN
+CREATE TRIGGER messages_changed_is_noted AFTER UPDATE OF "owner", "thread_id", "turn", "role", "speaker", "text", "hidden", "parts", "at", "tokens", "model", "tokens_in", "tokens_out", "instead_of", "broke_off", "recorded_by", "unkept" ON messages BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'messages', OLD."thread_id" || char(31) || CAST(OLD.turn AS TEXT), 0);
 END;
 CREATE TRIGGER messages_removed_is_noted AFTER DELETE ON messages BEGIN
