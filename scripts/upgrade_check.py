@@ -108,7 +108,7 @@ def install(wheel: Path) -> Path:
 def write_caddyfile(folder: Path, port: int) -> list[str]:
     """The lines of the page, for a port of this machine and without a certificate; returns how Caddy is told of it."""
     page = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
-    found = re.search(r"^```caddyfile[^\n]*\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    found = re.search(r"^```ini\n(books\.example\.org.*?)^```$", page, re.DOTALL | re.MULTILINE)
     assert found is not None
     lines = found[1].replace("books.example.org", f"http://127.0.0.1:{FRONT}")
     lines = lines.replace("127.0.0.1:8765", f"127.0.0.1:{port}")
