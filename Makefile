@@ -79,6 +79,7 @@ deploy-check: setup ## Hold the files of deploy/ against their own tools, and br
 	@systemd-analyze security --offline=true --threshold=30 build/keepbook.service > build/keepbook.security
 	@$(BIN)/uv tool run --from kubernetes-validate kubernetes-validate --strict --quiet deploy/kubernetes.yaml
 	@$(BIN)/python scripts/deploy_check.py
+	@$(BIN)/python scripts/upgrade_check.py
 
 test-service: setup ## Ask a real Prometheus for every figure of two workers, try the alarms, sign in at a real provider (Debian's packages, npm)
 	@promtool check rules deploy/prometheus/alerts.yml

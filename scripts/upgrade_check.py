@@ -29,7 +29,7 @@ from tests.databases import admin, make, url_of  # noqa: E402  # of the tests, w
 from tests.doors.http.test_upgrade_under_load import CONTRACTS, EXPANDS, Load, newer_program  # noqa: E402
 
 ENVIRONMENT = ROOT / "build" / "upgrade" / "environment"
-OLD, NEW, FRONT = 18765, 18766, 18767
+OLD, NEW, FRONT, TOLD = 18765, 18766, 18767, 18768
 STEPS = 20
 """How many writes each client does between two steps."""
 PATIENCE = 300
@@ -105,16 +105,19 @@ def install(wheel: Path) -> Path:
     return ENVIRONMENT / "bin" / "python"
 
 
-def start_caddy(stack: ExitStack, folder: Path) -> None:
-    """With the lines of the page, on a port of this machine and without a certificate."""
+def write_caddyfile(folder: Path, port: int) -> list[str]:
+    """The lines of the page, for a port of this machine and without a certificate; returns how Caddy is told of it."""
     page = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
-    found = re.search(r"^```caddyfile[^\n]*\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    found = re.search(r"^```ini\n(books\.example\.org.*?)^```$", page, re.DOTALL | re.MULTILINE)
     assert found is not None
     lines = found[1].replace("books.example.org", f"http://127.0.0.1:{FRONT}")
-    for told, port in (("8765", OLD), ("8766", NEW)):
-        lines = lines.replace(f"127.0.0.1:{told}", f"127.0.0.1:{port}")
-    (folder / "Caddyfile").write_text("{\n\tadmin off\n}\n" + lines)
-    command = ["caddy", "run", "--adapter", "caddyfile", "--config", str(folder / "Caddyfile")]
+    lines = lines.replace("127.0.0.1:8765", f"127.0.0.1:{port}")
+    (folder / "Caddyfile").write_text(f"{{\n\tadmin localhost:{TOLD}\n}}\n{lines}")
+    return ["--adapter", "caddyfile", "--config", str(folder / "Caddyfile")]
+
+
+def start_caddy(stack: ExitStack, folder: Path) -> None:
+    command = ["caddy", "run", *write_caddyfile(folder, OLD)]
     with (folder / "caddy.log").open("wb") as log:
         running = subprocess.Popen(command, stderr=log, env={**os.environ, "HOME": str(folder)})
     stack.callback(_end, running)
@@ -153,6 +156,9 @@ def main() -> None:
         go_on(loads, "the wheel on the newer schema")
         after = Program(sys.executable, web, PYTHONPATH=str(newer)).serve(stack, NEW)
         go_on(loads, "both servers")
+        reload = ["caddy", "reload", *write_caddyfile(folder, NEW)]
+        subprocess.run(reload, check=True, stderr=subprocess.DEVNULL, env={**os.environ, "HOME": str(folder)})
+        go_on(loads, "Caddy knows the newer one")
         before.terminate()
         before.wait(PATIENCE)
         go_on(loads, "the newer server alone")

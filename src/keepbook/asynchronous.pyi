@@ -682,7 +682,7 @@ class AsyncDecisions:
 
         agent: one of the book's agents: its name or id
         forecasts: those of forecasts, not of trades
-        known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
+        known_at: as was known at this instant: a datetime, ISO 8601 or plain words; now, if nothing is said
         series: witnessed, or what counts apart: recorded_later, self_graded, brought_in
         """
     async def compare(
@@ -736,7 +736,7 @@ class AsyncDecisions:
         """A decision as it is, or as it was known at an instant.
 
         run_id: the id of the run
-        known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
+        known_at: as was known at this instant: a datetime, ISO 8601 or plain words; now, if nothing is said
         """
     async def history(self, run_id: str) -> collections.abc.Sequence[keepbook.extensions.agents.book.results.Former]:
         """What was known of its end before bars came late or were corrected, the oldest first.
@@ -812,7 +812,7 @@ class AsyncTrading:
 
         skill: one of the skills: its name or id
         deployment: one of the deployments: its name or id
-        known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
+        known_at: as was known at this instant: a datetime, ISO 8601 or plain words; now, if nothing is said
         """
     async def change_deployment(self, ref: str, **given: Any) -> keepbook.extensions.trading.book.skills.Deployment:
         """Change a deployment; what is not given stays.
@@ -860,7 +860,7 @@ class AsyncTrading:
 
         skill: one of the skills: its name or id
         deployment: one of the deployments: its name or id
-        known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
+        known_at: as was known at this instant: a datetime, ISO 8601 or plain words; now, if nothing is said
         """
     async def events(
         self,
@@ -879,7 +879,7 @@ class AsyncTrading:
         symbols: only what touches these
         min_importance: 0 to 1: what matters less is left out
         deployment: one of the deployments: its name or id
-        known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
+        known_at: as was known at this instant: a datetime, ISO 8601 or plain words; now, if nothing is said
         """
     async def field_history(
         self, ref: str, field: str | None = None
@@ -896,7 +896,7 @@ class AsyncTrading:
         skill: one of the skills: its name or id
         deployment: one of the deployments: its name or id
         state: active, archived, trash or all; of a chat active, idle or archived; of a decision open or resolved
-        known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
+        known_at: as was known at this instant: a datetime, ISO 8601 or plain words; now, if nothing is said
         """
     async def load(
         self,
@@ -947,7 +947,7 @@ class AsyncTrading:
         skill: one of the skills: its name or id
         deployment: one of the deployments: its name or id
         since: from this instant on: a datetime, ISO 8601 or plain words (last Friday), read in the owner's zone
-        known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
+        known_at: as was known at this instant: a datetime, ISO 8601 or plain words; now, if nothing is said
         """
     async def pin(self, lesson: str) -> keepbook.extensions.trading.book.lessons.Lesson:
         """Make a lesson the person's own word: it stays as it is, and every chat in the skill's scope sees it.
@@ -960,7 +960,7 @@ class AsyncTrading:
         """The open positions.
 
         deployment: one of the deployments: its name or id
-        known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
+        known_at: as was known at this instant: a datetime, ISO 8601 or plain words; now, if nothing is said
         """
     async def reflect(
         self,
@@ -977,7 +977,7 @@ class AsyncTrading:
         skill: one of the skills: its name or id
         deployment: one of the deployments: its name or id
         window: only the trades of so many last days
-        known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
+        known_at: as was known at this instant: a datetime, ISO 8601 or plain words; now, if nothing is said
         words: says a finding in other words; see `findings.check_wording` for which words are taken
         """
     async def restore_lesson(self, lesson: str) -> keepbook.extensions.trading.book.lessons.Lesson:
@@ -1038,7 +1038,7 @@ class AsyncTrading:
         deployment: one of the deployments: its name or id
         limit: how many at most
         cursor: `next` of the page before; where an answer has none, the id of the last one that you have
-        known_at: as was known at this instant: a datetime or a text in ISO 8601; now, if nothing is said
+        known_at: as was known at this instant: a datetime, ISO 8601 or plain words; now, if nothing is said
         """
     async def unpin(self, lesson: str) -> keepbook.extensions.trading.book.lessons.Lesson:
         """Make a lesson a reading again; reflections may change it.
@@ -1123,8 +1123,8 @@ class AsyncBook:
         """The active memories as they were known at one instant and true at another (each now, if not given), in order
         of creation: all of them, or with `limit` a page.
 
-        known: as the book knew it at this instant: a datetime or a text in ISO 8601
-        valid: about what was true at this instant: a datetime or a text in ISO 8601
+        known: as the book knew it at this instant: a datetime, ISO 8601 or plain words
+        valid: about what was true at this instant: a datetime, ISO 8601 or plain words
         limit: how many at most
         cursor: `next` of the page before; where an answer has none, the id of the last one that you have
         """
@@ -1138,8 +1138,8 @@ class AsyncBook:
 
         preset: the vocabulary and policy to go by; by default the one in force
         scope: the agent or skill it is for; reading, * means every one
-        known: as the book knew it at this instant: a datetime or a text in ISO 8601
-        valid: about what was true at this instant: a datetime or a text in ISO 8601
+        known: as the book knew it at this instant: a datetime, ISO 8601 or plain words
+        valid: about what was true at this instant: a datetime, ISO 8601 or plain words
         """
     @property
     def choices(self) -> Awaitable[keepbook.book.owners.choices.Choices]: ...
@@ -1332,8 +1332,8 @@ class AsyncBook:
         limit: how many at most
         category: the group it belongs to; the preset says which there are
         scope: the agent or skill it is for; reading, * means every one
-        known: as the book knew it at this instant: a datetime or a text in ISO 8601
-        valid: about what was true at this instant: a datetime or a text in ISO 8601
+        known: as the book knew it at this instant: a datetime, ISO 8601 or plain words
+        valid: about what was true at this instant: a datetime, ISO 8601 or plain words
         metadata: names and texts that your program notes with it (at most 32); to a filter, those that must be there
         tags: words to file it under (at most 32); to a filter, those that must all be there
         cursor: `next` of the page before; where an answer has none, the id of the last one that you have
@@ -1416,8 +1416,8 @@ class AsyncBook:
 
         preset: the vocabulary and policy to go by; by default the one in force
         scope: the agent or skill it is for; reading, * means every one
-        known: as the book knew it at this instant: a datetime or a text in ISO 8601
-        valid: about what was true at this instant: a datetime or a text in ISO 8601
+        known: as the book knew it at this instant: a datetime, ISO 8601 or plain words
+        valid: about what was true at this instant: a datetime, ISO 8601 or plain words
         """
     async def replay(self, session: str) -> str:
         """The block of a session rendered again from the ledger, as of the entry it knew: the bytes it was given.

@@ -71,6 +71,8 @@ def test_times_are_said_in_words_or_in_iso(book: Any) -> None:
         with pytest.raises(Invalid) as refused:
             book.remember("Likes tea", **wrong)
         assert refused.value.field == "since"
+    assert [one.content for one in book.as_of(known="tomorrow", valid="June 2022")] == ["Rents a large boat"]
+    assert "Rents a large boat" not in book.block(valid="June 2019")
     assert list(book.recall_chats("boat", since="last year", until="tomorrow")) == []
     assert [line.day.year for line in book.timeline("the boat", since="March 2021")] == [2022]
 

@@ -18,7 +18,7 @@ from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.limits import TIMELINE_TOKENS, clean_line
 from keepbook.book.ground.open_book import beside_memory
 from keepbook.book.ground.to_json import Page
-from keepbook.book.ground.when import Moment, instant, read_moment, stamp
+from keepbook.book.ground.when import Moment, read_moment, stamp
 from keepbook.book.ledger import anchors, ledger
 from keepbook.book.ledger.loads import Load
 from keepbook.book.ledger.owner_settings import Configured
@@ -41,7 +41,7 @@ from keepbook.book.text.topics import find_topics
 from keepbook.book.upkeep.audit import Audit, audit
 from keepbook.book.upkeep.erase import Receipt, erase
 from keepbook.book.writing import Writing
-from keepbook.errors import NotAllowed
+from keepbook.errors import Invalid, NotAllowed
 from keepbook.storage.installed import rows_without_code
 from keepbook.storage.transactions.signal_safe import signal_safe
 
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from keepbook.book.texts import Texts
     from keepbook.book.upkeep.import_answer import Imported
     from keepbook.book.upkeep.importers.incoming import Incoming
+    from keepbook.storage.database import Tx
 
 
 @explain_arguments
@@ -141,7 +142,7 @@ class BookOperations(Writing):
             where |= {"limit": limit, "cursor": cursor}
             if known is None and valid is None:
                 return recall(tx, preset, now, query, meaning=self.meaning, **where)
-            return recall_past(tx, preset, *self._instants(known, valid, now), query, **where)
+            return recall_past(tx, preset, *_instants(tx, known, valid, now), query, **where)
 
     def block(
         self,
@@ -157,7 +158,7 @@ class BookOperations(Writing):
             with self.reading(preset) as (tx, chosen, now):
                 if known is None and valid is None:
                     return injections.present_block(tx, chosen, now, scope=scope).text
-                return injections.preview_past(tx, chosen, *self._instants(known, valid, now), scope=scope).text
+                return injections.preview_past(tx, chosen, *_instants(tx, known, valid, now), scope=scope).text
         except NotAllowed as refused:
             if refused.code == "memory_off":
                 return ""
@@ -175,7 +176,7 @@ class BookOperations(Writing):
         with self.reading(preset) as (tx, chosen, now):
             if known is None and valid is None:
                 return injections.preview(tx, chosen, now, scope=scope)
-            return injections.preview_past(tx, chosen, *self._instants(known, valid, now), scope=scope)
+            return injections.preview_past(tx, chosen, *_instants(tx, known, valid, now), scope=scope)
 
     def inject(self, session: str, *, preset: str | None = None, scope: str | None = None) -> str:
         """The block of a session: rendered at the first call, then the same bytes for as long as the session lasts."""
@@ -205,7 +206,7 @@ class BookOperations(Writing):
         """The active memories as they were known at one instant and true at another (each now, if not given), in order
         of creation: all of them, or with `limit` a page."""
         with self.reading() as (tx, preset, now):
-            return as_of(tx, preset, *self._instants(known, valid, now), limit=limit, cursor=cursor)
+            return as_of(tx, preset, *_instants(tx, known, valid, now), limit=limit, cursor=cursor)
 
     def verify(
         self, anchor: str | Path | None = None, progress: Callable[[int], None] = lambda _: None
@@ -403,8 +404,13 @@ class BookOperations(Writing):
         with self.reading() as (tx, _, _):
             return resolve(tx, ref)
 
-    def _instants(self, known: Moment, valid: Moment, now: str) -> tuple[str, str]:
-        return instant(known, field="known") or now, instant(valid, field="valid") or now
+
+def _instants(tx: "Tx", known: Moment, valid: Moment, now: str) -> tuple[str, str]:
+    for name, said in (("known", known), ("valid", valid)):
+        if said == "":
+            raise Invalid(f"{name}: say a date, or leave it out for the present", field=name)
+    read = partial(read_moment, moment=tx.clock(), zone=owners.zone_name(tx))
+    return read(known, field="known") or now, read(valid, field="valid") or now
 
 
 def configure_and_choose(book: BookOperations, zone: str | None, preset: str | None, **chosen: Any) -> Configured:

@@ -74,7 +74,8 @@ class Load(threading.Thread):
                 written, read = client.post("/api/memory/", json=said), client.get("/api/memory/?limit=3")
                 if written.status_code == 201:
                     self.kept.append(written.json()["id"])
-                self.failed += [one.text for one in (written, read) if one.status_code not in (200, 201)]
+                wrong = [one for one in (written, read) if one.status_code not in (200, 201)]
+                self.failed += [(one.status_code, one.text) for one in wrong]
 
 
 def test_one_that_expands_stops_nobody_and_one_that_contracts_waits(book_url: str, tmp_path: Path) -> None:

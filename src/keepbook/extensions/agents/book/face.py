@@ -13,7 +13,7 @@ from typing import Any
 from keepbook.book.ground import due
 from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.open_book import OpenBook
-from keepbook.book.ground.when import Moment, instant, stamp
+from keepbook.book.ground.when import Moment, read_moment, stamp
 from keepbook.book.owners import owners
 from keepbook.book.owners.authority import refusal_reason
 from keepbook.extensions.agents.authority import ask_agent
@@ -426,4 +426,4 @@ class Decisions:
 
 
 def _known_at(tx: Tx, known_at: Moment) -> str | None:
-    return instant(known_at, field="known_at", zone=owners.zone_name(tx))
+    return read_moment(known_at, field="known_at", moment=tx.clock(), zone=owners.zone_name(tx))

@@ -249,7 +249,7 @@ class Trading:
     def positions(self, deployment: str | None = None, *, known_at: Moment = None) -> Sequence[Position]:
         """The open positions."""
         with self._book.reading() as (tx, _, now):
-            at = _known_at(known_at, now)
+            at = _known_at(tx, known_at, now)
             found = trades.open_positions(tx, _resolve_target(tx, None, deployment, at).ids, at)
             return [one._replace(closed_at=None) for one in found]  # when it was closed, nobody knew yet
 
@@ -264,7 +264,7 @@ class Trading:
     ) -> Page[Trade]:
         """Closed trades, newest first."""
         with self._book.reading() as (tx, _, now):
-            at = _known_at(known_at, now)
+            at = _known_at(tx, known_at, now)
             return trades.trade_page(tx, _resolve_target(tx, skill, deployment, at).ids, at, limit, cursor)
 
     # What came of it
@@ -323,7 +323,7 @@ class Trading:
     ) -> Coming:
         """The coming events; with a deployment also what they may do to its open positions."""
         with self._book.reading() as (tx, _, now):
-            at = _known_at(known_at, now)
+            at = _known_at(tx, known_at, now)
             held = None
             if deployment is not None:
                 held = trades.open_positions(tx, [skills.find_deployment(tx, deployment).id], at)
@@ -347,7 +347,7 @@ class Trading:
         """Turn the closed trades of the last `window` days (of all time, if none is given) into lessons. New ones are
         looked for when there are 30, 60, 120 … trades, closed on at least 12 days."""
         with self._memory.reading() as (tx, _, now):
-            at, meant = _known_at(known_at, now), _resolve_target(tx, skill, deployment)
+            at, meant = _known_at(tx, known_at, now), _resolve_target(tx, skill, deployment)
             if meant.skill_id is None:
                 raise Invalid("name the skill or the deployment to reflect on", field="skill")
             if at > now:
@@ -390,7 +390,7 @@ class Trading:
         """The lessons, pinned ones first, then the best supported; for a skill also those of its deployments. One that
         trades corrected since no longer support says so: `supported` is false."""
         with self._memory.reading() as (tx, _, now):
-            meant, at = _resolve_target(tx, skill, deployment), _known_at(known_at, now)
+            meant, at = _resolve_target(tx, skill, deployment), _known_at(tx, known_at, now)
             found = lessons.lessons_as_of(
                 tx, at, state=state, deployment_id=meant.deployment_id,
                 skill_id=meant.skill_id if meant.deployment_id is None else None,
@@ -422,8 +422,8 @@ class Trading:
             return lessons.restore_lesson(tx, self._book.origin, preset, lesson)
 
 
-def _known_at(known_at: Moment, now: str) -> str:
-    at = instant(known_at, field="known_at") or now
+def _known_at(tx: Tx, known_at: Moment, now: str) -> str:
+    at = read_moment(known_at, field="known_at", moment=tx.clock(), zone=owners.zone_name(tx)) or now
     if not SOONEST <= at <= LATEST:
         raise Invalid("known_at is a time between the years 1900 and 9000", field="known_at")
     return at
@@ -442,7 +442,7 @@ def _resolve_target(tx: Tx, skill: str | None, deployment: str | None, at: str |
 def _asked(
     tx: Tx, skill: str | None, deployment: str | None, known_at: Moment, now: str, currency: str | None = None
 ) -> results.Asked:
-    at = _known_at(known_at, now)
+    at = _known_at(tx, known_at, now)
     meant = _resolve_target(tx, skill, deployment, at)
     into = clean_line(currency, "currency", 1, 20).upper() if currency else None
     return results.Asked(
