@@ -34,7 +34,7 @@ from keepbook.book.text.indexes.word_index import IndexedText, term_weights
 
 Floats = NDArray[np.float32]
 
-SIZES = (1_000, 5_000, 50_000, 100_000)
+SIZES = (1_000, 5_000, 50_000, 100_000)  # memories
 BESIDE = (5_000, 50_000)
 """The sizes at which peers are measured; not at all, because they take long to fill."""
 OURS = ("words", "hybrid")

@@ -33,10 +33,10 @@ from keepbook.extensions.trading.book.chance import (
 from keepbook.extensions.trading.book.market.symbols import spell_market
 from keepbook.patterns import regex
 
-FEWEST = 6
+FEWEST = 6  # trades of a group that is judged
 MOST = 500
 """How many trades of a group are judged; of a larger one the last."""
-OVERNIGHT = timedelta(hours=24)
+OVERNIGHT = timedelta(hours=24)  # a trade that was held longer counts as overnight
 FEW_OVERNIGHT = 0.2
 """If a larger share of the trades was held longer than a day, days depend on each other, and weeks are counted."""
 TRAITS = ("symbol", "side", "regime", "hour", "holding")

@@ -21,8 +21,8 @@ from keepbook.extensions.agents.book.scoring.forms import FORMS, MAIN_SCORE
 from keepbook.extensions.agents.book.scoring.resolved import ResolvedForecast, resolved_forecasts
 from keepbook.storage.database import Tx
 
-WITHIN = timedelta(days=1)
-ENOUGH_PAIRS = 30
+WITHIN = timedelta(days=1)  # of each other two agents must have forecast
+ENOUGH_PAIRS = 30  # for a verdict
 BETTER, WORSE, UNDECIDED, TOO_FEW = "better", "worse", "undecided", "too_few"
 
 ForecastPair = tuple[ResolvedForecast, ResolvedForecast]

@@ -41,8 +41,8 @@ from keepbook.extensions.trading.tables import trades as trade_rows
 from keepbook.storage.database import Tx
 from keepbook.storage.tables.upkeep import loads as load_rows
 
-AT_ONCE = 500
-KEPT_AT_ONCE = 2000
+AT_ONCE = 500  # keys in one SELECT
+KEPT_AT_ONCE = 2000  # rows in one INSERT
 _UNASSIGNED = {EXPIRY: "nothing open that could expire", FUNDING: "funding with nothing open to charge it to"}
 _NOT_OPENED = "it closes what was not opened here: load the file in which that stands first"
 

@@ -33,7 +33,7 @@ from keepbook.storage.bulk_rows import RowValues
 from keepbook.storage.database import Tx
 from keepbook.storage.tables.upkeep import loads as load_rows
 
-AT_ONCE = 5000
+AT_ONCE = 5000  # rows in one statement
 LATEST = "9999"
 
 OpenPositions = Mapping[str, tuple[str, float]]
