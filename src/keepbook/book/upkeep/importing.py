@@ -120,7 +120,7 @@ class _ForeignWriter(ImportWriter):
 
 
 def _look(book: OpenBook, incoming: Incoming, progress: Progress) -> Imported:
-    """What an import would do; nothing is written, and nobody waits for it."""
+    """The answer of an import without writing anything, so that no other writer has to wait."""
     writer = _ForeignWriter(book, incoming, looks=True)
 
     def check_room(tx: Tx) -> None:
@@ -139,6 +139,7 @@ def _look(book: OpenBook, incoming: Incoming, progress: Progress) -> Imported:
 def _look_through(
     book: OpenBook, writer: PieceWriter, progress: Progress, at_end: Callable[[Tx], None] = lambda _: None
 ) -> None:
+    """Let a writer go through all pieces without writing; `at_end` is called in the last transaction."""
     while True:
         enough = _judge_ahead(book, writer)
         with book.reading() as (tx, preset, _), _only_looking(tx):
@@ -201,7 +202,7 @@ def _stop_watch() -> Callable[[], bool]:
 
 @contextmanager
 def _only_looking(tx: Tx) -> Iterator[None]:
-    """A context in which changes of memories are answered but not written."""
+    """A context in which operations on memories answer what they would do, and write nothing."""
     before = tx.looks
     tx.looks = True
     try:
@@ -257,12 +258,12 @@ def _import_ours(
             return replace(_rehearse(book, ours) or _try_in_place(book, ours), dry_run=True)
         rehearsed = False
         if ours.is_large and book._database.all_wait and not book._is_writing:
-            rehearsed = _rehearse(book, ours) is not None  # by the same engine: while it is proved nobody waits
-        with book.writing() as (tx, _):  # a restored book is the book that it was: all at once
+            rehearsed = _rehearse(book, ours) is not None  # in a copy, so that nobody waits while the file is checked
+        with book.writing() as (tx, _):  # in one transaction: the restored book must be exactly the one of the file
             _heed_answer(tx, keyed)
             return _answered(tx, keyed, restore(tx, ours, rehearsed=rehearsed))
     except KeepbookError as error:
-        if error.code in ("guard", "refused"):  # the database would not have it
+        if error.code in ("guard", "refused"):  # the database has refused a row
             raise altered_file(error.message) from error
         raise
 
@@ -286,9 +287,10 @@ class _OnlyTried(Exception):
 
 
 def _merge(book: OpenBook, ours: OurFile, *, dry_run: bool, keyed: Keyed | None) -> Imported:
-    """Add the memories of an export; a line that cannot be kept is found before the first is written."""
-    looked = MergeWriter(book.origin, ours, looks=True)
-    _look_through(book, looked, lambda _: None)
+    """Add the memories of an export. All of it is looked through first, so that a line that is refused is found before
+    anything is written."""
+    rehearsal = MergeWriter(book.origin, ours, looks=True)
+    _look_through(book, rehearsal, lambda _: None)
     if dry_run:
-        return replace(looked.imported, dry_run=True)
+        return replace(rehearsal.imported, dry_run=True)
     return _write_pieces(book, MergeWriter(book.origin, ours), "", keyed=keyed)
