@@ -189,6 +189,7 @@ def _time_first_answer(size: int, path: Path, question: str) -> QuestionTime:
 
 
 def scale_report(found: Iterable[QuestionTime]) -> dict[str, Any]:
+    """The times by way and size, how much they grow, and the sizes at which a peer is faster."""
     found = list(found)
     ms, work = _group_by_way(found, "ms"), _group_by_way(found, "work")
     growth, slower = {}, []
