@@ -235,13 +235,6 @@ _newest = (
                          versions.c.version == memories.c.version))
     .where(memories.c.owner == bindparam("owner"))
 )  # fmt: skip
-_said = (
-    select(messages.c.thread_id.label("item"), messages.c.turn.label("part"), messages.c.role, messages.c.speaker,
-           messages.c.text, messages.c.at)
-    .join(threads, and_(threads.c.owner == messages.c.owner, threads.c.id == messages.c.thread_id))
-    .where(messages.c.owner == bindparam("owner"), threads.c.incognito == 0)
-    .where(or_(messages.c.role == "user", messages.c.role == "assistant"))
-)  # fmt: skip
 _MEMORIES = IndexKind(
     texts=_newest.where(IN_STATE["all"]), item=memories.c.id, part=literal(0), words=_words_of_a_memory,
     indexes=(terms, likeness), end=_end_of_memories,
@@ -251,8 +244,12 @@ _LABELS = IndexKind(
     end=_end_of_memories,
 )  # fmt: skip
 _TURNS = IndexKind(
-    texts=_said, item=messages.c.thread_id, part=messages.c.turn, words=_words_of_a_turn, indexes=(turn_terms,),
-    end=_end_of_turns,
+    select(messages.c.thread_id.label("item"), messages.c.turn.label("part"), messages.c.role, messages.c.speaker,
+           messages.c.text, messages.c.at)
+    .join(threads, and_(threads.c.owner == messages.c.owner, threads.c.id == messages.c.thread_id))
+    .where(messages.c.owner == bindparam("owner"), threads.c.incognito == 0)
+    .where(or_(messages.c.role == "user", messages.c.role == "assistant")),
+    messages.c.thread_id, messages.c.turn, _words_of_a_turn, (turn_terms,), _end_of_turns,
 )  # fmt: skip
 
 

@@ -258,12 +258,12 @@ def _import_ours(
             return replace(_rehearse(book, ours) or _try_in_place(book, ours), dry_run=True)
         rehearsed = False
         if ours.is_large and book._database.all_wait and not book._is_writing:
-            rehearsed = _rehearse(book, ours) is not None  # in a copy, so that nobody waits while the file is checked
-        with book.writing() as (tx, _):  # in one transaction: the restored book must be exactly the one of the file
+            rehearsed = _rehearse(book, ours) is not None  # by the same engine: while it is proved nobody waits
+        with book.writing() as (tx, _):  # a restored book is the book that it was: all at once
             _heed_answer(tx, keyed)
             return _answered(tx, keyed, restore(tx, ours, rehearsed=rehearsed))
     except KeepbookError as error:
-        if error.code in ("guard", "refused"):  # the database has refused a row
+        if error.code in ("guard", "refused"):  # the database would not have it
             raise altered_file(error.message) from error
         raise
 
