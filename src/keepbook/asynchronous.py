@@ -14,7 +14,7 @@ from keepbook.app import Keepbook
 from keepbook.client.address import is_address
 from keepbook.client.off_loop import OffLoop, ThreadsBeside, unwrap
 
-THREADS = 8
+THREADS = 8  # in which calls are carried out
 AsyncBook = AsyncChat = OffLoop
 """Names for annotations; their types are in `asynchronous.pyi`."""
 

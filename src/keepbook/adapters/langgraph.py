@@ -49,7 +49,7 @@ except ImportError as _missing:
 
 ROOT = "langgraph"
 """The scope of all items; the labels of a namespace follow after dots."""
-MOST_HITS = 200
+MOST_HITS = 200  # of one search
 LINE_CHARS = 500
 """The longest content in the shipped presets. If an item's text is longer, its line has only a part of it, and
 rewriting the line does not change the item."""

@@ -26,8 +26,8 @@ SCOPE = "memory-tool"
 TOOL = {"type": "memory_20250818", "name": "memory"}
 """The tool in a request; the model knows its commands."""
 LARGEST = 64 * 1024
-LEVELS = 2
-MOST_LINES = 999_999
+LEVELS = 2  # of folders that a listing shows
+MOST_LINES = 999_999  # of a file that may be viewed
 TRIES = 5
 """How often a command is tried, if another program writes the same files at the same time."""
 AROUND = 2

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 LONGEST_ID = 190
 """The longest id, so that the mark of the chat after a clearing still fits into the name of a session."""
-TOOL_CHARS = 2000
+TOOL_CHARS = 2000  # of a tool call or its answer that are stored
 
 Answered = TypeVar("Answered")
 

@@ -17,7 +17,7 @@ from keepbook.models.embedders.bundled import find_bundled
 from keepbook.models.model import ClosingChat, DialogueTurn
 from keepbook.models.notebook.extract import extract
 
-TURNS, CHARACTERS = 200, 200_000
+TURNS, CHARACTERS = 200, 200_000  # of the longest chat, and of the longest turn
 MOST_TIMES, MOST_GROWTH, MOST_MEGABYTES = 8.0, 1.5, 120.0
 SAID = (
     "I moved to Bremen in March and the flat is above a bakery.",

@@ -27,7 +27,7 @@ from keepbook.book.book import Book
 from keepbook.errors import KeepbookError
 from keepbook.settings import Settings
 
-SIZES = (1_000, 10_000, 100_000)
+SIZES = (1_000, 10_000, 100_000)  # memories
 TAGS, SUBJECTS, BATCH, ROUNDS, PAGE = 10, 5, 1_000, 5, 100
 ENDED, BY_AGENT, WITH_SUBJECT = 0.05, 0.2, 0.1
 """The shares of memories that have ended, that were written by an agent, and that have a subject."""

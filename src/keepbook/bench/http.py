@@ -34,9 +34,9 @@ MEMORIES = 120
 """How many memories each of the OWNERS has, for whom the API is asked in turn."""
 LARGE = 1000
 """How many memories are in the book whose pages are measured."""
-ROUNDS = 200
-TRIES = 5
-TURNS = 200
+ROUNDS = 200  # requests of each kind
+TRIES = 5  # groups of requests; the median counts
+TURNS = 200  # of the open chat
 QUESTION = "what+does+she+like+in+Oslo"
 MEANT = "auto"
 """The embedder for recall by meaning."""

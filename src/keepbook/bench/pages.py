@@ -20,12 +20,12 @@ from typing import Any
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
 
-TRADES, DECISIONS, OPEN = 1_000_000, 10_000, 0.2
+TRADES, DECISIONS, OPEN = 1_000_000, 10_000, 0.2  # `OPEN` is the share of decisions that are open
 DAYS = 3 * 365
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 SYMBOLS = ("BTC/USDT", "ETH/USDT", "SOL/USDT", "XRP/USDT", "ADA/USDT")
 TRIES = 3
-MOST_SECONDS = 1.0
+MOST_SECONDS = 1.0  # of processor time for a page
 
 
 @dataclass(frozen=True, slots=True)

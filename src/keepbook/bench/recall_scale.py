@@ -34,7 +34,7 @@ from keepbook.book.text.indexes.word_index import IndexedText, term_weights
 
 Floats = NDArray[np.float32]
 
-SIZES = (1_000, 5_000, 50_000, 100_000)
+SIZES = (1_000, 5_000, 50_000, 100_000)  # memories
 BESIDE = (5_000, 50_000)
 """The sizes at which peers are measured; not at all, because they take long to fill."""
 OURS = ("words", "hybrid")
@@ -189,6 +189,7 @@ def _time_first_answer(size: int, path: Path, question: str) -> QuestionTime:
 
 
 def scale_report(found: Iterable[QuestionTime]) -> dict[str, Any]:
+    """The times by way and size, how much they grow, and the sizes at which a peer is faster."""
     found = list(found)
     ms, work = _group_by_way(found, "ms"), _group_by_way(found, "work")
     growth, slower = {}, []

@@ -36,16 +36,16 @@ from keepbook.demo.market import (
 from keepbook.extensions.trading.book.face import Trading
 from keepbook.extensions.trading.book.loading.loaded import LoadedFile
 
-SIZES = (100_000, 1_000_000)
+SIZES = (100_000, 1_000_000)  # bars
 TRADES = 100_000
 SYMBOLS = tuple(FIRST_PRICES)
-MINUTES = 15
+MINUTES = 15  # of a bar
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 RECENT_DAYS = 50
 """How far back events go: the smallest size has bars for all of them."""
 LEAST = 24 * 60 // MINUTES * (RECENT_DAYS + 2) * len(SYMBOLS)
-ASKED, TRIES = 15, 7
-MOST_RATIO = 1.5
+ASKED, TRIES = 15, 7  # questions, and how often each is asked
+MOST_RATIO = 1.5  # of the time at the largest size to that at the smallest
 MOST_MORE_MB = 48.0
 """How many megabytes the largest load may take more than the smallest, for a batch and the cache of the database."""
 QUICK = Strategy("In and out", follows=True, looks_back=3, threshold=0.0005, stop=0.004, target=0.004, patience=3)

@@ -14,7 +14,7 @@ from keepbook.demo.plays import Calendar
 PAIRS = {"BTC/EUR": 71_400.0, "ETH/EUR": 2_640.0, "SOL/EUR": 128.0}
 """Each with the price it begins at."""
 FALLING = "SOL/EUR"
-DAYS = 105
+DAYS = 105  # of bars before the end of the story
 CLIMBS_FROM = 0.87
 FALL = {
     -24: 0.89, -23: 0.915, -22: 0.945, -21: 0.972, -20: 1.0, -19: 0.995, -18: 0.982, -17: 0.972, -16: 0.965,

@@ -249,6 +249,7 @@ class DemoMarket:
         raise AssertionError("the last bar always fits, because no bar comes after it")
 
     def _closed_trades(self, desk: DemoDesk, symbol: str) -> Iterator[tuple[int, str]]:
+        """The trades that a desk has closed in a pair, by its strategy."""
         today = int(self.calendar.now.timestamp()) // DAY * DAY
         begins = today - desk.begun * DAY
         ends = today + DAY if desk.ended is None else today - desk.ended * DAY

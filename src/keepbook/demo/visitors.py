@@ -31,7 +31,7 @@ HEADER = b"x-keepbook-visit"
 """The header in which `Turnstile` passes the visitor's key to the gate; a client's own header of this name is
 dropped."""
 IDLE_SECONDS = 30 * 60
-MOST = 100
+MOST = 100  # visitors at a time
 FULL = "The demo is full at the moment. Try again in a few minutes, or run your own: keepbook demo\n"
 
 

@@ -37,7 +37,7 @@ class Caller:
     agent: str | None = None
     """The owner's agent that the token is bound to; the caller has that agent's tools and no others."""
     blind: bool = False
-    """With `agent`: the caller is a specialist of its team, who may see no decision, no position and no memory."""
+    """Whether the caller is a specialist in the team of `agent`, who may see no decision, no position and no memory."""
     mode: str | None = None
     """The mode of its chat; `authoring` adds the tools that write, if the preset has some."""
 

@@ -33,7 +33,8 @@ Found = TypeVar("Found")
 
 
 def read_once(tx: Any, name: str, read: Callable[[], Found]) -> Found:
-    """What a reading gives; in a transaction that only reads it is read once."""
+    """Return what `read` returns. In a transaction that only reads, it is called once for each name, and its result is
+    reused."""
     if tx.writes:
         return read()
     if name not in tx.read_before:

@@ -10,7 +10,7 @@ from weakref import WeakMethod
 from keepbook.forking import follow_forks
 
 Counts = Mapping[tuple[str, str], float]
-"""By name and kind: ("writes", "remember")."""
+"""Counts by name and kind, such as ("writes", "remember")."""
 
 
 class EventTally:

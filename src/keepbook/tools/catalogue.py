@@ -26,7 +26,7 @@ SYSTEM = "system"
 """The tag of tools that do not count against a limit."""
 AUTHORING = "authoring"
 """The mode of a chat in which something is written together with the person."""
-MOST_CANDIDATES = 20
+MOST_CANDIDATES = 20  # in the data of an ambiguous answer
 WHY_PROPOSED_HERE = (
     "(Some of what I was shown was recorded by {names}, not said by you here. "
     "So what would change your own word waits for your yes.)"

@@ -25,7 +25,7 @@ from keepbook.tools.spoken_days import zoned_day
 
 LIST_CHARS = 24_000
 """How many letters a listing may have, some 6,000 tokens. The newest memories are listed, the others only counted."""
-PAGE = 1000
+PAGE = 1000  # memories
 DETAIL_CHARS = 1_000
 """How many letters of a memory's detail a recall says in words; its data has all of it."""
 

@@ -200,6 +200,7 @@ def _ingestion(stored: StageFile, book_bytes: int) -> dict[str, Any]:
 
 
 def answer_table(told: Mapping[str, Any]) -> Iterator[str]:
+    """The lines of the report: contexts, scores by way and kind, differences, and the cost of storing."""
     yield f"{'way':10}{'kind':28}{'n':>6}{'score':>8}{'95 %':>16}{'tokens':>8}{'95th':>7}{'CPU ms':>9}"
     for way, one in told["contexts"].items():
         yield f"{way:10}{'contexts':28}{one['n']:6}{'':24}{one['tokens']:8}{one['tokens_95']:7}{one['cpu_ms']:9.1f}"

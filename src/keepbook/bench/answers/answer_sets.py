@@ -105,6 +105,7 @@ def _chats_with_points(folder: Path) -> Iterator[AnswerCase]:
 
 
 def _chat_with_points(folder: Path) -> AnswerCase:
+    """The case in a folder with `chat.json` and `questions.json`."""
     batches = json.loads((folder / "chat.json").read_text(encoding="utf-8"))
     sessions = {f"batch {batch['batch_number']}": list[SpokenTurn]() for batch in batches}
     for name, turn in _with_their_time(batches):
@@ -147,6 +148,7 @@ def _start_of(anchor: str) -> datetime:
 
 
 def _many_sessions(told: Mapping[str, Any]) -> AnswerCase:
+    """The case of one question and its history."""
     id = str(told["question_id"])
     known = zip(told["haystack_session_ids"], told["haystack_dates"], told["haystack_sessions"], strict=True)
     sessions = {}

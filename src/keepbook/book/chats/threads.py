@@ -28,11 +28,11 @@ from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement, set_columns
 from keepbook.storage.tables.chats import IS_GOING, messages, threads
 
-ARCHIVE_DAYS = 30
-MOST_FAILURES = 5
+ARCHIVE_DAYS = 30  # after which an idle chat is archived
+MOST_FAILURES = 5  # of closing a chat, after which it is parked
 ROLES = ("user", "assistant", "tool", "system")
-MESSAGE_LIMIT = 200_000
-TITLE_LIMIT = 120
+MESSAGE_LIMIT = 200_000  # characters
+TITLE_LIMIT = 120  # characters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ import secrets
 import string
 
 ALPHABET = string.ascii_letters + string.digits
-ID_LENGTH = 8
+ID_LENGTH = 8  # characters
 
 
 def new_id() -> str:

@@ -14,7 +14,7 @@ from keepbook.errors import Invalid
 from keepbook.storage.database import Database
 from keepbook.storage.tables.upkeep import leases
 
-DAY = 86_400.0
+DAY = 86_400.0  # seconds
 
 
 def take(database: Database, name: str, holder: str, seconds: float) -> bool:

@@ -23,7 +23,7 @@ from keepbook.storage.database import Tx
 from keepbook.storage.tables import TableSet
 from keepbook.storage.tables.declare import rules_of
 
-AT_ONCE = 2000
+AT_ONCE = 2000  # rows
 _NONE, _NAN = "\x00", float("nan")
 """Stand for NULL among texts and among numbers; as values both are refused."""
 

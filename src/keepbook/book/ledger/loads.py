@@ -21,7 +21,7 @@ from keepbook.storage.database import Tx
 from keepbook.storage.tables.upkeep import loads
 
 MEMORIES, TRADES = "memories", "trades"
-MOST = 1000
+MOST = 1000  # loads that one call lists
 UNDER_WAY = "under_way"
 """The key in `told` of a load that is not complete: it is being written, or was cut off."""
 NOTHING_TOLD: Mapping[str, Any] = {"file": "", "added": 0, "paired": 0, "wrong": 0, "unchanged": 0, "refused": ()}

@@ -17,7 +17,7 @@ from keepbook.book.memory.labels import told_metadata
 from keepbook.book.memory.memories import OF_STATE, OF_VERSION, Memory
 from keepbook.presets import Preset
 
-STALE_DAYS = 60
+STALE_DAYS = 60  # without use, after which a memory is stale
 
 
 def memory_to_json(row: Sequence[Any], now: str, preset: Preset) -> dict[str, Any]:

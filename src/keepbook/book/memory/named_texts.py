@@ -22,7 +22,7 @@ from keepbook.errors import Invalid
 from keepbook.patterns import regex
 from keepbook.storage.tables.memory import memories
 
-LONGEST_NAME = 200
+LONGEST_NAME = 200  # characters
 EMPTY = "(empty)"
 _UNKEEPABLE = regex("[\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 

@@ -43,7 +43,7 @@ from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables.choices import proposals
 
-WAITING_DAYS = 30
+WAITING_DAYS = 30  # after which an unanswered proposal expires
 MOST_OF_AGENT, MOST_OF_MEMORY = 20, 3
 """How many proposals of one agent may wait at a time, and how many of all agents about one memory."""
 FORGOTTEN, OUTDATED = "you asked to forget this", "a later word of yours stands"

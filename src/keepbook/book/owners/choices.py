@@ -15,7 +15,7 @@ from keepbook.storage.prepared_statement import PreparedStatement, read_once
 from keepbook.storage.tables.choices import choices
 
 TIERS = ("beginner", "intermediate", "advanced")
-MOST_NAME = 80
+MOST_NAME = 80  # characters
 MOST_NEVER = 100
 """How many topics never to be remembered there may be; every write is searched for each of them."""
 

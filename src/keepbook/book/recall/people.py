@@ -22,7 +22,7 @@ from keepbook.patterns import regex, words_regex
 from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables.memory import memories, versions
 
-MOST_OWNERS = 64
+MOST_OWNERS = 64  # whose people are cached
 _LAST: dict[str, tuple[str, Sequence["KnownPerson"]]] = {}
 """A cache of the people found last, by owner; each with the newest hash of the ledger, which tells whether anything was
 written since."""

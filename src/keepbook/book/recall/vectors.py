@@ -59,8 +59,8 @@ class Embedder(Protocol):
     def floor(self) -> float: ...
 
     def embed(self, texts: Sequence[str], within: float | None = None) -> "Floats":
-        """One row of length 1 for each text. It may take as long as it needs; with `within`, it raises `ModelFailed` after
-        that many seconds."""
+        """One row of length 1 for each text. It may take as long as it needs; with `within`, it raises `ModelFailed`
+        after that many seconds."""
 
     def ask(self, text: str) -> "Floats":
         """The row of a question, at once; raises `ModelFailed` if that is not possible."""

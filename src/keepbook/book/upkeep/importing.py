@@ -115,7 +115,7 @@ class _ForeignWriter(ImportWriter):
 
 
 def _look(book: OpenBook, incoming: Incoming, progress: Progress) -> Imported:
-    """What an import would do; nothing is written, and nobody waits for it."""
+    """The answer of an import without writing anything, so that no other writer has to wait."""
     writer = _ForeignWriter(book, incoming, looks=True)
 
     def check_room(tx: Tx) -> None:
@@ -134,6 +134,7 @@ def _look(book: OpenBook, incoming: Incoming, progress: Progress) -> Imported:
 def _look_through(
     book: OpenBook, writer: PieceWriter, progress: Progress, at_end: Callable[[Tx], None] = lambda _: None
 ) -> None:
+    """Let a writer go through all pieces without writing; `at_end` is called in the last transaction."""
     while True:
         enough = _judge_ahead(book, writer)
         with book.reading() as (tx, preset, _), _only_looking(tx):
@@ -186,7 +187,7 @@ def _stop_watch() -> Callable[[], bool]:
 
 @contextmanager
 def _only_looking(tx: Tx) -> Iterator[None]:
-    """A context in which changes of memories are answered but not written."""
+    """A context in which operations on memories answer what they would do, and write nothing."""
     before = tx.looks
     tx.looks = True
     try:
@@ -276,9 +277,10 @@ class _OnlyTried(Exception):
 
 
 def _merge(book: OpenBook, ours: OurFile, *, dry_run: bool, keyed: Keyed | None) -> Imported:
-    """Add the memories of an export; a line that cannot be kept is found before the first is written."""
-    looked = MergeWriter(book.origin, ours, looks=True)
-    _look_through(book, looked, lambda _: None)
+    """Add the memories of an export. All of it is looked through first, so that a line that is refused is found before
+    anything is written."""
+    rehearsal = MergeWriter(book.origin, ours, looks=True)
+    _look_through(book, rehearsal, lambda _: None)
     if dry_run:
-        return replace(looked.imported, dry_run=True)
+        return replace(rehearsal.imported, dry_run=True)
     return _write_pieces(book, MergeWriter(book.origin, ours), "", keyed=keyed)

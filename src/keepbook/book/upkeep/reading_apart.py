@@ -1,5 +1,5 @@
-"""Reads a stranger's file in a process of its own, which has no database, no keys, no environment of its caller's and
-no network.
+"""Reads a file that somebody else made in a process of its own, which has no database, no keys, no environment of its
+caller and no network.
 
 A file that is packed, binary, markup or large can make its reader use memory and time without end, or crash it. This
 module watches the process that reads it: if it exceeds its memory or processor time, it is ended, its folder is
@@ -24,14 +24,18 @@ from keepbook.errors import Invalid, KeepbookError
 from keepbook.settings import Settings
 
 SMALL = 1_000_000
-"""Text of at most so many bytes is read in the caller's own process."""
+"""Text of at most this many bytes is read in the caller's own process."""
 PACKED = (b"PK\x03\x04", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"PAR1", b"SQLite format 3\x00")
+"""The first bytes of archives, compressed files and databases."""
 _MARKUP = b"<"
 _BEFORE_TEXT = b"\xef\xbb\xbf \t\n\r\x0b\x0c"
 """The bytes of a byte order mark and of blanks, which readers skip before a text."""
 _WATCHED_EVERY = 0.02
+"""Seconds between two looks at the memory of the process."""
 _LAST_SECONDS = 5.0
+"""How many seconds the process gets to end after its last answer."""
 _ROOM_FOR_ROWS = 8
+"""What is kept as `rows` may have the memory limit divided by this, because small Python objects take more room."""
 
 Answer = Literal["text", "rows", "stream"]
 _MEGABYTE = 1_000_000
@@ -67,7 +71,7 @@ def is_small_text(source: bytes | Path) -> bool:
 
 @contextmanager
 def as_file(sent: bytes) -> Iterator[Path]:
-    """What was sent, as a file that nobody else can read, for as long as it is needed."""
+    """A context with a temporary file that has these bytes, and that no other user can read."""
     with ExitStack() as stack:
         try:
             path = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="keepbook-"))) / "sent"
@@ -80,12 +84,14 @@ def as_file(sent: bytes) -> Iterator[Path]:
 def read_apart(
     reader: str, path: Path, told: Mapping[str, Any], limits: ReadingLimits, *, answer: Answer = "text"
 ) -> Iterator[Any]:
-    """What a reader (`package.module:function`) finds in a file, one plain value after the other. Together they may be
-    as large as the memory it may take; an eighth of it, if they are many small ones that whoever keeps them needs more
-    room for (`rows`); without end, if nobody keeps them (`stream`)."""
+    """The plain values that a reader (`package.module:function`) finds in a file, one after the other.
+
+    Together they may be as large as the memory limit of the process; with `rows`, which the caller keeps, an eighth of
+    it; with `stream`, which nobody keeps, only each by itself.
+    """
     order = {"reader": reader, "path": str(path.resolve()), "told": dict(told), "limits": limits}
     most = limits.memory_mb * _MEGABYTE // (_ROOM_FOR_ROWS if answer == "rows" else 1)
-    with _started(limits) as (process, watch):
+    with _reading_process(limits) as (process, watch):
         assert process.stdin is not None
         assert process.stdout is not None
         with suppress(OSError), process.stdin as orders:
@@ -93,26 +99,25 @@ def read_apart(
         received = 0
         while line := process.stdout.readline(most + 1):
             if answer == "stream":
-                received = len(line)
-            else:
-                received = received + len(line)
+                received = 0
+            received += len(line)
             if received > most:
                 raise _over_memory(limits)
-            told_by = _parse_answer(line)
-            if told_by is None:
+            message = _parse_answer(line)
+            if message is None:
                 break  # it was ended in the middle of a line
-            if "value" in told_by:
-                yield told_by["value"]
-            elif "error" in told_by:
-                raise _to_error(told_by["error"], limits)
+            if "value" in message:
+                yield message["value"]
+            elif "error" in message:
+                raise _to_error(message["error"], limits)
             else:
                 return
         raise _why_it_ended(process, watch, limits)
 
 
 @contextmanager
-def _started(limits: ReadingLimits) -> "Iterator[tuple[subprocess.Popen[bytes], _MemoryWatch]]":
-    """The process, and who watches it; both are gone afterwards."""
+def _reading_process(limits: ReadingLimits) -> "Iterator[tuple[subprocess.Popen[bytes], _MemoryWatch]]":
+    """A context with the process that reads, and the thread that watches its memory; both are ended after it."""
     with ExitStack() as stack:
         try:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="keepbook-"))
@@ -120,7 +125,7 @@ def _started(limits: ReadingLimits) -> "Iterator[tuple[subprocess.Popen[bytes], 
             stack.callback(_end, process)
             watch = _MemoryWatch(process, limits.memory_mb * _MEGABYTE)
             watch.start()
-        except (OSError, RuntimeError) as error:  # no room, no process or no thread more
+        except (OSError, RuntimeError) as error:  # no room on the disk, or no further process or thread
             raise _not_begun(error) from error
         stack.callback(watch.join)
         stack.callback(process.kill)
@@ -188,6 +193,7 @@ def resident_bytes(pid: int) -> int:
 
 
 def _parse_answer(line: bytes) -> dict[str, Any] | None:
+    """A message of the process; None if the line is incomplete."""
     try:
         told = json.loads(line)
     except (ValueError, RecursionError):
@@ -198,6 +204,7 @@ def _parse_answer(line: bytes) -> dict[str, Any] | None:
 
 
 def _to_error(told: Mapping[str, Any], limits: ReadingLimits) -> KeepbookError:
+    """The error that the process has reported."""
     if told["kind"] == "MemoryError":
         return _over_memory(limits)
     kind = getattr(keepbook.errors, told["kind"], None)
@@ -207,6 +214,7 @@ def _to_error(told: Mapping[str, Any], limits: ReadingLimits) -> KeepbookError:
 
 
 def _why_it_ended(process: "subprocess.Popen[bytes]", watch: _MemoryWatch, limits: ReadingLimits) -> KeepbookError:
+    """The error for a process that has ended without its last message."""
     try:
         ended = process.wait(_LAST_SECONDS)
     except subprocess.TimeoutExpired:

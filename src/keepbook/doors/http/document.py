@@ -60,9 +60,9 @@ EXAMPLES: dict[str, Any] = {
     "call_tool": {"query": "what is the dog called?"},
     "try_never": {"text": "I saw a doctor today"},
 }
-"""By operation id: a body that works."""
+"""A valid body for each operation, by its id."""
 LAST_TAG_BEFORE = "chat"
-"""After it stand the tags of extensions."""
+"""The tag after which the tags of extensions stand."""
 HEADERS = {
     OWNER_HEADER: "Whose book, with a service token.",
     ACTOR_HEADER: "With a service token of scope person: as whom it acts.",

@@ -27,7 +27,7 @@ from keepbook.doors.http.call import May
 from keepbook.doors.http.worker_threads import WORKER_THREADS, turn_to_serve
 
 RECEIVED = {"path": attrgetter("path_params"), "query": attrgetter("query_params"), "header": attrgetter("headers")}
-"""Where a request has the values of each place."""
+"""Functions that get the values of a request, by the place where FastAPI looks for them."""
 
 Errors = list[dict[str, Any]]
 """Errors in pydantic's form, as `RequestValidationError` takes them."""

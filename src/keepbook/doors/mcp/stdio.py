@@ -25,7 +25,7 @@ from keepbook.doors.auth import Caller
 from keepbook.doors.mcp.server import AGENT_INSTRUCTIONS, INSTRUCTIONS, build_server
 from keepbook.tools.bound import agent_id
 
-_CHUNK = 65_536
+_CHUNK = 65_536  # bytes
 _AHEAD = 16
 """How many chunks may wait to be read; a client that sends more waits itself."""
 

@@ -42,12 +42,12 @@ from keepbook.errors import Invalid, KeepbookError, NotAllowed
 from keepbook.jobs import stay_known
 from keepbook.patterns import regex
 
-MOST_TRIES = 6
+MOST_TRIES = 6  # of one request to Telegram
 LONGEST_WAIT = 300.0
 """If Telegram asks us to wait longer than so many seconds, the message is given up: its chat would have to wait too."""
 TYPING_AFTER, TYPING_SECONDS = 0.3, 4.0
 """When "typing" is first shown, and how often again: Telegram shows it for five seconds."""
-MOST_AT_ONCE = 256
+MOST_AT_ONCE = 256  # updates that are processed at a time
 THREADS = 16
 
 NoteFunction = Callable[[str], None]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Reply = AsyncIterator[ReplyEvent | Notice | ReplyStored]
 
 _COMMAND = regex(r"/(?P<name>\w{1,32})(?:@(?P<bot>\w+))?(?:\s+(?P<rest>.*))?", re.ASCII | re.DOTALL)
-_PAGE = 1000
+_PAGE = 1000  # memories
 _LOOKED_BACK = 1000
 """How many chats of the owner are searched for the newest of this Telegram chat after a restart."""
 

@@ -21,10 +21,10 @@ from keepbook.models.model import Candidate, ClosingChat, DialogueTurn, KnownMem
 from keepbook.patterns import regex
 
 OPS = get_args(Op)
-KNOWN_CHARS = 16_000
-CONTENT_CHARS = 500
-SUMMARY_CHARS = 2_000
-MOST_CANDIDATES = 60
+KNOWN_CHARS = 16_000  # of the memories that a model is shown
+CONTENT_CHARS = 500  # of a candidate
+SUMMARY_CHARS = 2_000  # of a chat's summary
+MOST_CANDIDATES = 60  # of one answer
 # How many characters of a turn are shown: of the person, of the assistant. The next pair is taken if the chat is still
 # too long.
 _SHARES = ((6_000, 1_200), (2_000, 400), (600, 150))

@@ -22,7 +22,7 @@ from keepbook.settings import HOME, private_folder
 HUB = "https://huggingface.co"
 LISTED = "checksums.json"
 PIECE = 1 << 20
-WAIT = 30.0
+WAIT = 30.0  # seconds for an answer
 
 
 class Remote(NamedTuple):

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from keepbook.book.recall.vectors import Floats
     from keepbook.models.outward import OutwardDoor
 
-ANSWER_WITHIN = 1.0
-FILL_WITHIN = 60.0
+ANSWER_WITHIN = 1.0  # seconds for a question
+FILL_WITHIN = 60.0  # seconds for texts that wait for their vectors
 LEFT_ALONE = 5.0
 """For this many seconds after a failure, no question is sent to the endpoint."""
 

@@ -88,7 +88,7 @@ _WORDING = frozenset(
 
 
 def wording_start(text: str) -> int | None:
-    """Where the new wording begins in an answer that announces it, or None."""
+    """The position at which the new wording begins in an answer that announces it; None if it announces none."""
     head, colon, rest = text.partition(":")
     if not rest.strip() or fold_text(head).strip() not in _WORDING:
         return None
@@ -112,9 +112,9 @@ def _adds_only_a_value(clause: Clause, old: Target) -> bool:
 
 
 HOLDS = 0.8
-"""From which likelihood on what a line says beside the value that changes still holds."""
+"""The least probability that the rest of a line, beside the value that changes, still holds."""
 FEW_WORDS = 2
-"""So many words at most may a clause say beside a value and be heard as giving only that."""
+"""How many words a clause may have beside a value and still count as giving only that value."""
 
 
 def _rest_holds(clause: Clause, old: Target) -> bool:
@@ -188,7 +188,7 @@ def exchange_value(scene: Scene, clause: Clause, old: Target, bars: MoveBars) ->
 
 
 def _past_repeated(content: str, end: int, value: str) -> int:
-    """Where a stretch of a line ends, with the words behind it that the new value brings too: "84 kg" and "81 kg"."""
+    """The end of a stretch of a line, moved past words that the new value repeats: the "kg" of "84 kg" and "81 kg"."""
     words = value.split()
     for first in range(1, len(words)):
         tail = " " + " ".join(words[first:])
@@ -205,7 +205,7 @@ def _since_beside(scene: Scene, clause: Clause, start: int, end: int) -> str | N
 
 
 def _with_article(text: str, start: int, gone: str) -> int:
-    """Where a value begins, its "the" or "a" taken along where the one that goes has one."""
+    """The start of a value, moved before its "the" or "a" if the value that it replaces has one."""
     articles = ("the", "a", "an")
     before = text[:start].rstrip()
     word = before.rpartition(" ")[2]

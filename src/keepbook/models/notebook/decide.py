@@ -34,13 +34,13 @@ from keepbook.models.notebook.values import NEW, NOTEBOOK, Scene, Target, TurnSt
 from keepbook.models.reader.moves import MoveBars
 
 MOST_QUESTIONS = 3
-"""So many questions a chat puts; the rest wait in Review."""
+"""How many questions a chat puts; the others wait in Review."""
 STATEMENTS = ("say", "change", "end", "talk")
 BEYOND_DOUBT = 0.95
 FEW_WORDS = 8
-"""So many words at most only name one of several."""
+"""An answer of at most this many words may only name one of several lines."""
 IDLE = 0.75
-"""From which likelihood on a clause is talk, whatever the reader finds worth keeping in it."""
+"""The least probability of talk at which a clause is talk, whatever the reader finds worth keeping in it."""
 
 
 def decide_steps(scene: Scene, read: Understood, bars: MoveBars, *, changes: bool = True) -> list[TurnStep]:
@@ -144,7 +144,7 @@ class _Turn(JudgedTurn):
         return told and is_heard(clause, order, learned=self.learned)
 
     def _is_ordered_off(self, clause: Clause) -> bool:
-        """To keep nothing for a whole turn, an order must say so in so many words, or be beyond doubt."""
+        """Whether a clause surely orders to keep nothing of the whole turn: by explicit words, or beyond doubt."""
         order = self.order_in(clause)
         return clause.move.acts["off"] >= BEYOND_DOUBT or (order is not None and order.act == "off")
 

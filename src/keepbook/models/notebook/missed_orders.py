@@ -1,5 +1,5 @@
-"""With a model, the model goes first: for a sure order that nothing has carried out, a question is left under its
-turn."""
+"""Asks about orders that a model has not carried out. The model acts first; for a sure order that it left, a question
+is put under the turn."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -111,7 +111,7 @@ def _in_marks(line: str) -> str:
 
 
 def _asked_by_deeds(messages: Sequence[Message]) -> dict[str, bool]:
-    """By proposal, whether the turn that left it asked it."""
+    """The proposals that turns have left, by id, each with whether it was put as a question in the chat."""
     kept = [one for one in messages if one.role == "user"]
     deeds = [deed for one in kept for deed in from_parts(one.parts)]
     return {deed.proposal: deed.asked for deed in deeds if deed.proposal and _leaves_question(deed)}
@@ -131,8 +131,8 @@ def _turn_of(one: Proposal) -> int:
 
 
 def _questions_of_turns(waiting: Iterable[Proposal], asked: Mapping[str, bool], turns: set[int]) -> list[Proposal]:
-    """Of what waits from a chat what its turns asked; of what a model missed or closing found, so much as is left of
-    the questions that a chat may put."""
+    """The questions of a chat: those that its turns asked, then those that a model missed or closing found, up to the
+    number that a chat may put."""
     here = [one for one in waiting if _turn_of(one) in turns]
     by_turns = [one for one in here if asked.get(one.id)]
     found = [one for one in here if one.id not in asked and one.question is not None]

@@ -16,9 +16,9 @@ from keepbook.models.notebook.values import QuotedLine, Scene, Target, TurnStep
 
 MOST_OPTIONS = 5
 MOST_OF_TOPIC = 20
-"""So many lines of a topic are listed when it is to be forgotten or banned."""
+"""How many lines of a topic are listed when it is to be forgotten or banned."""
 RATHER_TALK = 0.6
-"""From this chance of talk on, what the words of an order would keep is offered instead."""
+"""The least probability of talk at which what an order would keep is offered instead."""
 _EVERYTHING = frozenset({"everything", "all", "me", "it all", "all of it", "everything about me", "all about me"})
 
 

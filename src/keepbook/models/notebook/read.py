@@ -20,9 +20,9 @@ from keepbook.models.reader.moves import Move, MoveLine, MoveReader, Need
 from keepbook.models.reader.values import ChatReader, PieceVerdict, ReaderPiece, ReaderTurn
 
 PLAIN_WORD = "Good to know. What else can I help you with?"
-"""What the reader is shown in place of the notebook's own replies: it has learned from chats with an assistant."""
+"""The reply that the reader is shown in place of the notebook's own: it was trained on chats with an assistant."""
 CONTEXT = 8
-"""So many turns before this one are read along."""
+"""How many turns before this one the reader is shown."""
 OFFERED_LANGUAGES = ("de", "es", "nb", "fr")
 FEW_WORDS = 5
 """A turn of so few words is taken for English where its language cannot be told."""

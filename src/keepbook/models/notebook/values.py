@@ -75,7 +75,7 @@ class Scene:
     never: tuple[str, ...] = ()
     sense: Sense | None = None
     withdrawn: Mapping[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
-    """By turn, the letters that the person took back."""
+    """The letters that the person took back, by turn, as (start, end)."""
     hushed: tuple[str, ...] = ()
     """Matters that are kept out of this chat."""
     switching_off: bool = False
@@ -83,7 +83,7 @@ class Scene:
     forbidding: tuple[str, ...] = ()
     """The topics of which the last reply asked if they are never to be kept."""
     topic_lines: tuple[Target, ...] = ()
-    """Where an order bans a topic or asks to forget a shipped one: every line of the book that is about it."""
+    """The lines of the book about a topic that an order bans, or about a shipped topic that it asks to forget."""
     editing: Target | None = None
     """The memory that the chat was opened to change."""
     extensions: tuple[Extension, ...] = ()
@@ -139,7 +139,7 @@ class TurnStep:
     choice: str = ""
     proposal: str = ""
     whole: bool = False
-    """Of "which": the person named all of the lines, as a topic."""
+    """Whether the person has answered "which" with all of the lines, as a topic."""
 
     @property
     def is_order(self) -> bool:
@@ -182,7 +182,7 @@ class Deed:
     quoted: bool = False
     unread: bool = False
     of: int | None = None
-    """Of an undo: the turn whose deeds hold no longer."""
+    """The turn whose deeds an undo took back."""
     calls: tuple[dict[str, Any], ...] = field(default=(), compare=False)
 
     @property

@@ -14,8 +14,8 @@ from urllib.request import Request
 from keepbook.errors import ModelFailed
 from keepbook.models.providers.address import Address
 
-MOST_BYTES = 8_000_000
-MOST_MODELS = 1_000
+MOST_BYTES = 8_000_000  # of an answer
+MOST_MODELS = 1_000  # that are listed
 OWN = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com"}
 NOT_FOR_CHATS = ("embed", "whisper", "tts", "dall-e", "moderation", "transcribe", "image")
 """Parts of the names of models that cannot chat; those are listed last."""

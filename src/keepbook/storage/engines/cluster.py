@@ -78,7 +78,7 @@ class Spread:
 
 
 def placement_of(table: Table) -> str:
-    """Where a table's rows lie: `home`, `owner` (by owner) or `everywhere`."""
+    """The nodes that have a table's rows: `home`, `owner` (split by owner) or `everywhere`."""
     if rules_of(table).home:
         return "home"
     if "owner" in table.primary_key.columns:

@@ -1,4 +1,5 @@
-"""Connections of a server in hand, wherever a signal comes: made, rolled back and let go, or given up."""
+"""Handles connections to a server so that none is lost if a signal interrupts the program: connects, rolls back, and
+returns a connection to the pool or gives it up. `held` is a list of at most one connection."""
 
 from collections.abc import Sequence
 from traceback import clear_frames
@@ -11,6 +12,7 @@ from sqlalchemy import Connection, Engine
 from keepbook.storage.prepared_statement import driver_of
 
 CANCEL_SECONDS = 5.0
+"""How long the server may take to cancel a statement."""
 
 
 def connect(engine: Engine) -> Connection:
@@ -18,17 +20,17 @@ def connect(engine: Engine) -> Connection:
     try:
         return engine.connect()
     except BaseException as error:
-        # Core's frames keep the error, and the driver's a connection that was half made when a signal came: nobody
-        # would close it before the collector comes by.
+        # SQLAlchemy's frames keep the error, and the driver's frames a connection that was only half made when a signal
+        # came. Without this, it would stay open until the garbage collector runs.
         clear_frames(error.__traceback__)
         raise
 
 
 def roll_back(held: Sequence[Connection]) -> None:
-    """Take back what was begun. Where a signal came before the answer, the server is still at it: it is told to stop,
-    or it would take a lock for nobody, and the connection is given up."""
+    """Roll back the transaction. If a signal came before the server has answered, it is still executing a statement;
+    that is cancelled, because it could take a lock that nobody would release, and the connection is given up."""
     for conn in held:
-        if conn.invalidated:  # Core gave it up when it saw the signal
+        if conn.invalidated:  # SQLAlchemy has given it up already, because of the signal
             return
         driver: Any = driver_of(conn)
         try:
@@ -37,13 +39,14 @@ def roll_back(held: Sequence[Connection]) -> None:
                 conn.invalidate()
             else:
                 driver.rollback()
-        except psycopg.Error:  # it fell on the way, and the server has taken back what was begun
+        except psycopg.Error:  # the connection is broken, so that the server has rolled back
             conn.invalidate()
-        except BaseException:  # a signal came in the middle of that: the server takes it back where nobody is
+        except BaseException:  # a signal came meanwhile: without a connection the server rolls back
             conn.invalidate()
             raise
 
 
 def put_back(held: list[Connection]) -> None:
+    """Return the connections to the pool."""
     while held:
         held.pop().close()

@@ -19,7 +19,7 @@ from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables.memory import likeness, memories
 
-MOST_SHOWN = 5
+MOST_SHOWN = 5  # similar memories that a write answers
 MOST_NEAR = 50
 """How many lines that may be nearly the same are read at most, so that a write costs no more in a large book."""
 

@@ -88,7 +88,7 @@ def _finding(
 
 
 def _secrets(paper: Paper, found: "Audit") -> None:
-    """By id and kind alone: a report must not spread what it warns of."""
+    """Print the secrets that were found by id and kind only: a report must not spread what it warns of."""
     if not found.secrets:
         return
     _title(paper, f"Secrets in the text · {len(found.secrets):,}")

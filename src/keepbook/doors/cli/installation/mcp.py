@@ -161,7 +161,7 @@ def _program() -> list[str]:
 
 
 def _place(call: Invocation) -> str | None:
-    """Where the book is, in full; None where only the person's own settings should say it."""
+    """The full path or address of the book; None if it has a password, which must stay in the person's settings."""
     if call.file is not None:
         return str(call.file.absolute())
     if call.place == ":memory:" or urlsplit(call.place).password is None:

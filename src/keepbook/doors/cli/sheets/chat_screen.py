@@ -30,7 +30,7 @@ More = ParamSpec("More")
 
 
 class ChatDisplay(Protocol):
-    """Where a chat is shown."""
+    """Something that shows a chat, such as the terminal."""
 
     def welcome(self, facts: Sequence[str]) -> None:
         """Before anything is said: who talks to what."""

@@ -45,7 +45,8 @@ def run_until_done(loop: asyncio.Runner, work: Coroutine[Any, Any, T]) -> T:
 
 
 def _listening() -> dict[int, _SignalHandler]:
-    """Who hears that this program shall end. Only the main thread may set that."""
+    """The present handlers of the signals that end this program. Empty outside the main thread, which alone may set
+    them."""
     if threading.current_thread() is not threading.main_thread():
         return {}
     known = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]

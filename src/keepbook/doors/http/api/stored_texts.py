@@ -35,7 +35,7 @@ class NewText(RequestBody):
 
 
 MOST_WRITTEN = 200
-"""So many texts are written at once: nobody else writes meanwhile. To remove them is quicker."""
+"""How many texts one request may write: nobody else can write meanwhile. Removing them is quicker."""
 
 
 class TextChanges(RequestBody):

@@ -41,7 +41,7 @@ MANY_RUNS = 20
 
 @dataclass(frozen=True, slots=True)
 class Specialist:
-    """One of a team: looks at one side of the matter and reports to the lead. `model` is None if it is the lead's."""
+    """One of a team: looks at one side of the matter and reports to the lead. Its model, if not the lead's."""
 
     name: str
     instructions: str

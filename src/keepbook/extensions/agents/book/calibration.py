@@ -234,6 +234,7 @@ def _moves(one: ResolvedDecision) -> list[bool]:
 
 
 def _bands(closed: Sequence[ResolvedDecision]) -> tuple[Band, ...]:
+    """The bands of stated conviction that have decisions; one with too few has no share."""
     found = []
     for low in range(0, 100, BAND):
         inside = [one for one in closed if band_of(one.conviction / 100) == low]
@@ -280,6 +281,7 @@ def _mean(numbers: Iterable[float]) -> float:
 
 
 def _words(closed: Sequence[ResolvedDecision], noun: str) -> str:
+    """The judgement on the whole in one sentence; or how many more decisions it takes."""
     count, judged = len(closed), last_look(len(closed))
     many = f"{count} resolved {noun if count == 1 else f'{noun}s'}"
     if count < ENOUGH:

@@ -189,19 +189,15 @@ def resolve_all_anew(tx: Tx, cards: CardTypes, spans: Sequence[PriceSpan]) -> in
 
 
 def _answer_again(tx: Tx, cards: CardTypes, run_id: str) -> bool:
-    decision, told = (
-        decisions.get_decision(tx, run_id),
-        cards.find(decisions.get_decision(tx, run_id).card_type).forecast,
-    )
+    """Answer a forecast that bars have answered anew, or open it again. Returns whether its outcome has changed."""
+    decision = decisions.get_decision(tx, run_id)
+    told = cards.find(decision.card_type).forecast
     if told is None or told.rule is None:
         return False
     slots = _slots(tx, run_id)
     found = _ask_bars(tx, decision, told.rule, slots, slots[told.due])
     if found is None or found.came is None:
-        if found is None:
-            _reopen(tx, run_id, None)
-        else:
-            _reopen(tx, run_id, found.why_not)
+        _reopen(tx, run_id, None if found is None else found.why_not)
         return True
     before = (decision.outcome, stamp(decision.closed_at or decision.decided_at), decision.gap)
     if before == (str(found.came).lower(), found.at, found.gap):

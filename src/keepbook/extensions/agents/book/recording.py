@@ -144,6 +144,7 @@ def _write(
     tx: Tx, now: str, cards: CardTypes, agent_id: str, form: CardType, row: Mapping[str, Any], card: Mapping[str, Any],
     made_at: Moment, key: str | None, transcript: Transcript, link: str | None, not_before: str = "",
 ) -> RecordedDecision:  # fmt: skip
+    """Write a recorded run with its card, transcript and decision; or answer with the one that has this key."""
     if not isinstance(card, Mapping):
         raise Invalid("a card is an object with its slots", field="card", code="invalid_card")
     moment = now

@@ -13,8 +13,8 @@ from keepbook.book.ground.when import zone_named
 from keepbook.errors import Invalid
 from keepbook.patterns import regex
 
-FIELDS = 5
-LONGEST = 100
+FIELDS = 5  # of a cron schedule
+LONGEST = 100  # characters of a schedule
 _CHANCE = regex(r"(?i)(?<![a-z])[hr](?![a-z])")
 """The library's `H` and `R`, which choose a time at random; we refuse them."""
 

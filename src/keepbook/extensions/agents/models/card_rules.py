@@ -156,6 +156,7 @@ class ByRule:
         self._book = book
 
     async def execute(self, order: Execution) -> AsyncIterator[ReplyEvent | ExecutionResult]:
+        """Compute the card, and yield it as the answer, after the tool calls that were made for it."""
         assert order.card is not None
         card, rule = order.card, str(order.card.computed)
         work = _RuleWork(order, self._book.now)

@@ -54,6 +54,7 @@ class Native:
         self._budget = budget
 
     async def execute(self, order: Execution) -> AsyncIterator[ReplyEvent | ExecutionResult]:
+        """Send the session and the prompt to the model, and yield its events; the last one is the result."""
         model = self._models.named(order.model)
         past, summary_cost = await self._past_to_send(order)
         said = [order.prompt]

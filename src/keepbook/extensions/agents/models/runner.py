@@ -243,6 +243,7 @@ class Runner:
     # Deciding
 
     async def _decide(self, work: RunInProgress) -> None:
+        """Carry out a run that decides: the team's reports first, then the lead's answer, which is stored as a card."""
         run, agent = work.run, work.agent
         task, card = await asyncio.to_thread(self._task, work)
         missing = await asyncio.to_thread(self.missing_judge, agent, run.kind, card)
@@ -350,6 +351,7 @@ class Runner:
         return await asyncio.gather(*(self._read(lead, one, task) for one in lead.agent.team))
 
     async def _read(self, lead: RunInProgress, specialist: Specialist, task: PromptMessage) -> SpecialistReport:
+        """Carry out the run of a specialist; its report has no text if the run fails."""
         agent, model = lead.agent, specialist.model or lead.agent.model
         # A specialist of a re-examination must not learn that there was an earlier run.
         kind = "manual" if lead.run.kind == "re-examination" else lead.run.kind

@@ -147,6 +147,7 @@ def _done_from_address(visit: Visit) -> AgentDone | None:
 
 
 def _done(agent: Agent, done: str) -> AgentDone | None:
+    """What to say of a form that was just sent, and the form that undoes it."""
     at = f"{HOME}/{agent.id}"
     match done:
         case "memory" if agent.memory_enabled:

@@ -267,6 +267,7 @@ def _is_due(one: Decision, visit: Visit) -> bool:
 
 
 def _rows(visit: Visit, found: Sequence[Decision]) -> list[ForecastRow]:
+    """The decisions as rows of the page, with the agents' names, cards and second looks."""
     ids = [one.run_id for one in found]
     agent_names, types = names(visit, {one.agent_id for one in found}), visit.book.agents.cards
     runs, looks = visit.book.runs.several(ids), visit.book.runs.looks_at(ids)

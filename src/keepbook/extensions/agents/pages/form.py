@@ -153,6 +153,7 @@ def _form(
     wrong: KeepbookError | None = None,
     dry: "RunRehearsal | None" = None,
 ) -> Response:
+    """The page with the form: as it was filled or sent, with what was wrong, and the result of a dry run."""
     known = visit.book.agents.cards
     team = written.team
     spare = min(SPARE, MOST_SPECIALISTS - len(team))

@@ -21,11 +21,11 @@ from keepbook.book.ground.by_days import student
 FIRST_TRADES = 30
 """The number of trades at the first look; the next looks are at every doubling."""
 FEWEST_CLOSING_DAYS = 12
-FALSE_DISCOVERIES = 0.10
-RESAMPLES = 20_000
+FALSE_DISCOVERIES = 0.10  # the share of findings that may be due to chance
+RESAMPLES = 20_000  # random groups that are drawn for a p-value, at most
 BEYOND = 20
 """Drawing stops when this many random groups were further from zero: then p is not small, and known well enough."""
-INTERVAL_SAMPLES = 4000
+INTERVAL_SAMPLES = 4000  # that are drawn for an interval
 _EARLY_PARTS = (0.0, 0.15, 0.15, 0.45)
 _LATER_PARTS = 0.25
 """The parts of the 10 %: _EARLY_PARTS before 30 trades and at 30, 60 and 120; _LATER_PARTS for all later looks

@@ -22,8 +22,8 @@ from keepbook.extensions.trading.book.market.events import Event, touches
 from keepbook.extensions.trading.book.market.symbols import resolve_symbol
 from keepbook.extensions.trading.book.trades import Position
 
-LONGEST_LOOK = 72
-ENOUGH = 3
+LONGEST_LOOK = 72  # hours ahead
+ENOUGH = 3  # earlier events of a kind, for a figure
 _TICK = timedelta(microseconds=1)
 
 

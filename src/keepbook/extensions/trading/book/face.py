@@ -47,7 +47,7 @@ from keepbook.extensions.trading.book.trades import Position, Trade
 from keepbook.storage.database import Tx
 
 KINDS = ("trades", "positions", "skills", "deployments", "freqtrade")
-LONGEST_WINDOW = 36_500
+LONGEST_WINDOW = 36_500  # days
 SOONEST, LATEST = "1900", "9000"
 """The first and the last year that may be asked about: beyond them, weeks and windows would leave Python's calendar."""
 

@@ -38,7 +38,7 @@ LARGEST = 1e15
 """The largest number in a file, so that the sum of very many does not overflow."""
 PARQUET = b"PAR1"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_DAY = 86_400_000_000
+_DAY = 86_400_000_000  # microseconds
 
 
 class RowsRead(tuple[tuple[Any, Any], ...]):

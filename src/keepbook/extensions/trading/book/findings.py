@@ -33,10 +33,10 @@ from keepbook.extensions.trading.book.chance import (
 from keepbook.extensions.trading.book.market.symbols import spell_market
 from keepbook.patterns import regex
 
-FEWEST = 6
+FEWEST = 6  # trades of a group that is judged
 MOST = 500
 """How many trades of a group are judged; of a larger one the last."""
-OVERNIGHT = timedelta(hours=24)
+OVERNIGHT = timedelta(hours=24)  # a trade that was held longer counts as overnight
 FEW_OVERNIGHT = 0.2
 """If a larger share of the trades was held longer than a day, days depend on each other, and weeks are counted."""
 TRAITS = ("symbol", "side", "regime", "hour", "holding")
@@ -173,6 +173,7 @@ def gather(trades: Iterable[TradeResult], zone: ZoneInfo) -> TradeGroups:
 
 
 def _traits(trade: TradeResult, begun: datetime, ended: datetime, zone: ZoneInfo) -> tuple[str | None, ...]:
+    """The traits of a trade, in the order of `TRAITS`."""
     hours = (ended - begun).total_seconds() / 3600
     hour = HOURS[(in_zone(begun, zone).hour - 2) % 24 // 4]
     if hours < 1:
@@ -202,24 +203,23 @@ def find_effects(
     supports it."""
     first = _weigh(judged)
     bound = discovery_bound(list(first.ps.values()), level_of_look(look or judged.trades))
-    fresh = [_to_key(group) for group, p in first.ps.items() if p <= bound]
-    if every is None:
-        latest = first
-    else:
-        latest = _weigh(every)
-    stand = {
-        group: p for group, p in latest.ps.items() if _to_key(group) in {*fresh, *known} and p <= FALSE_DISCOVERIES
-    }
-    findings = [to_finding(group, latest.groups[group], p, len(first.ps), latest.unit) for group, p in stand.items()]
-    kept = [one for one in findings if one.low > 0 or one.high < 0]
-    distinct = {
-        tuple(effect.nth for effect in _newest_effects(latest.groups[finding.group])): finding
-        for finding in sorted(kept, key=lambda finding: COMBINATIONS.index(tuple(name for name, _ in finding.group)))
-    }
-    findings = sorted(distinct.values(), key=lambda finding: (finding.p, -abs(finding.mean), finding.key))
+    may_hold = {_to_key(group) for group, p in first.ps.items() if p <= bound} | set(known)
+    latest = first if every is None else _weigh(every)
+    kept = []
+    for group, p in latest.ps.items():
+        if _to_key(group) in may_hold and p <= FALSE_DISCOVERIES:
+            finding = to_finding(group, latest.groups[group], p, len(first.ps), latest.unit)
+            if finding.low > 0 or finding.high < 0:
+                kept.append(finding)
+    kept.sort(key=lambda finding: COMBINATIONS.index(tuple(name for name, _ in finding.group)))
+    by_trades: dict[tuple[int, ...], Finding] = {}
+    for finding in kept:  # of groups with the same trades, the last replaces the others
+        by_trades[tuple(effect.nth for effect in _newest_effects(latest.groups[finding.group]))] = finding
+    strongest_first = sorted(by_trades.values(), key=lambda finding: (finding.p, -abs(finding.mean), finding.key))
     return Findings(
-        tuple(findings), len(first.ps), first.days, first.unit, judged.trades, judged.first, (every or judged).last
-    )
+        findings=tuple(strongest_first), tried=len(first.ps), days=first.days, unit=first.unit, trades=judged.trades,
+        first=judged.first, last=(every or judged).last,
+    )  # fmt: skip
 
 
 class _Weighed(NamedTuple):
@@ -330,14 +330,8 @@ def _sentence(finding: Finding) -> str:
     shown = _show_returns(finding)
     if "symbol" not in dict(finding.group):
         who = who[0].upper() + who[1:]
-    if finding.mean > 0:
-        effect = f"paid {shown.mean} %"
-    else:
-        effect = f"lost {shown.mean.lstrip('−')} %"
-    if finding.capped:
-        sample = f"the last {count} trades"
-    else:
-        sample = f"{count} trades"
+    effect = f"paid {shown.mean} %" if finding.mean > 0 else f"lost {shown.mean.lstrip('−')} %"
+    sample = f"the last {count} trades" if finding.capped else f"{count} trades"
     return f"{who} {effect} on average ({sample}, interval {shown.low} to {shown.high} %)."
 
 
@@ -366,10 +360,9 @@ class _ShownReturns(NamedTuple):
 
 def _show_returns(finding: Finding) -> _ShownReturns:
     values = (finding.mean, finding.median, finding.low, finding.high)
-    places = next(
-        (places for places in (1, 2, 3) if all(round(abs(one) * 100, places) for one in values if one)),
-        4,
-    )
+    places = 1
+    while places < 4 and any(one and round(abs(one) * 100, places) == 0 for one in values):
+        places += 1
     return _ShownReturns(*(f"{one * 100:+z.{places}f}".replace("-", "−") for one in values))
 
 
@@ -402,6 +395,7 @@ _DIGIT = regex(r"\d")
 
 
 def _only_computed(finding: Finding, text: str) -> bool:
+    """Whether every number in a text, in digits or in words, is one of the finding's."""
     traits, shown = dict(finding.group), _show_returns(finding)
     counts = {finding.trades, finding.wins, finding.losses, finding.tried}
     counts |= {int(number) for name in ("hour", "holding") for number in _COUNT.findall(traits.get(name, ""))}

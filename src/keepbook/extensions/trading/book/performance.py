@@ -24,7 +24,7 @@ DAYS_A_YEAR = 365
 
 @dataclass(frozen=True, slots=True)
 class PeriodFigures:
-    """A few figures of a period, such as this week, up to the instant asked about."""
+    """The short figures of a stretch of time up to the instant asked about."""
 
     since: datetime
     trades: int

@@ -33,8 +33,8 @@ from keepbook.storage.prepared_statement import PreparedStatement
 FIELDS = ("strategy", "schedule", "chat")
 """The fields of a skill, each with versions of its own."""
 DEPLOYMENT_FIELDS = ("name", "account", "capital", "currency", "started_at", "ended_at")
-NAME_LIMIT = 80
-TEXT_LIMIT = 64_000
+NAME_LIMIT = 80  # characters
+TEXT_LIMIT = 64_000  # characters
 CURRENCY = "USDT"
 SKILL, DEPLOYMENT = "skill", "deployment"
 """Their names in entries of the ledger."""

@@ -23,7 +23,7 @@ from keepbook.models.notebook.reply.talk import ReplyContext, refusal_in_words
 from keepbook.patterns import regex
 from keepbook.tools.definition import ToolAnswer
 
-LONGEST_LOOK = 72
+LONGEST_LOOK = 72  # hours ahead
 _DAYS = regex(r"\b(?:days|weeks?|weekend|months?|tage|woche|días|semana|dager|uken?)\b", re.IGNORECASE)
 _NEXT_DAY = regex(r"\b(?:tomorrow|48|morgen|mañana|i morgen)\b", re.IGNORECASE)
 _AMOUNT = regex(

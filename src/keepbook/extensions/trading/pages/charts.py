@@ -30,7 +30,7 @@ class EquityChart(NamedTuple):
 TALL, SHALLOW = 220, 70
 """How high its two parts are."""
 _DAY = timedelta(days=1)
-_STEPS = (1.0, 2.0, 2.5, 5.0)
+_STEPS = (1.0, 2.0, 2.5, 5.0)  # the round numbers that a scale may end at
 FLAT = 1e-4
 """Under this a drawdown is a straight line."""
 

@@ -24,7 +24,7 @@ router: APIRouter = APIRouter(include_in_schema=False)
 HOME = "/trading"
 HOURS, LEAST = 72, 0.4
 """How many hours ahead events are shown, and the least importance of those."""
-RECENT, A_PAGE = 6, 50
+RECENT, A_PAGE = 6, 50  # trades on a deployment's page, and on a page of all its trades
 COUNTED = ("no", "one", "two", "three", "four", "five", "six")
 OUTCOMES = ("new", "changed", "back", "unchanged", "withdrawn", "pinned", "unsupported", "retired", "not_kept")
 DONE = {

@@ -24,7 +24,7 @@ from keepbook.models.notebook.values import Scene, TurnStep
 MOST_WORDS = 40
 """A longer turn tells something: who only answers is done before."""
 MOST_NAMING = 12
-"""So many words at most only name a choice."""
+"""An answer of at most this many words may only name a choice."""
 LEARNED = 0.9
 """From this likelihood on a choice is taken as the reader has it, where it takes nothing away."""
 ANSWERS = 0.65

@@ -85,7 +85,7 @@ def _lead_size(words: list[str]) -> int:
 
 
 def _fitting(words: list[str]) -> list[str]:
-    """As many of the first words as a title has, up to where a phrase ends."""
+    """The first words, as many as a title may have, cut at the end of a phrase."""
     most = min(MOST_WORDS, next((at for at, word in enumerate(words) if len(word) > _LONGEST_WORD), len(words)))
     if len(words) <= most:
         return words
@@ -129,7 +129,7 @@ def _leads_on(word: str) -> bool:
 
 
 def _unspaced_title(text: str) -> str:
-    """Of a script without blanks: up to the first mark, or its first letters."""
+    """The title of a text in a script without blanks: the text up to its first mark, or its first letters."""
     parts = [part for part in _UNSPACED_STOP.split(text) if len(part) > 2]
     if parts:
         first = parts[0]

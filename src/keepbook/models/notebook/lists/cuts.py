@@ -1,4 +1,4 @@
-"""Where a sentence may be cut: only where nothing that is left behind can govern what is kept.
+"""Decides where a sentence may be cut: only where nothing that is left behind can govern what is kept.
 
 The reader proposes cuts. Negations, hedges, conditions, reports and jokes come in more words than any list has, so cuts
 are taken only between statements, before or behind a question or a task, and beside fillers, and not where one of the

@@ -192,7 +192,7 @@ def _unsaying(tokens: Sequence[_Token], lists: _Lists) -> int:
 
 
 def _places(tokens: Sequence[_Token], lists: _Lists, followed: bool) -> Iterator[_Place]:
-    """Where forms stand: at the head behind politeness, and behind a joint."""
+    """The places at which the form of an order may stand: at the head, after politeness, and after a joint."""
     joints = (at for at in range(1, len(tokens)) if tokens[at - 1].word in _JOINTS and tokens[at].word not in _JOINTS)
     is_question = bool(tokens) and tokens[-1].word == "?"
     for begin in chain([0], joints):
@@ -244,7 +244,8 @@ def _read(place: _Place, lists: _Lists) -> Order | None:
 
 
 def _topic_start(place: _Place, lists: _Lists) -> int | None:
-    """Where a topic begins for which alone memory is to stop: "stop remembering stuff about work" is a ban on work."""
+    """The start of the topic for which alone memory is to stop: "stop remembering stuff about work" is a ban on work.
+    None if the order names none."""
     first = place.at + place.size
     words = [token.word for token in place.tokens]
     for at in range(first, min(len(words), first + _LONGEST_FORM)):
@@ -310,7 +311,7 @@ def _make_order(place: _Place, act: OrderAct, rest: int, ahead: bool = False) ->
 
 
 def _past_linking(place: _Place, lists: _Lists) -> int:
-    """Where what is named begins: behind "that", "this:", "about"; all that follows where nothing else does."""
+    """The start of what an order names: after "that", "this:" or "about", or directly after the order."""
     first = at = place.at + place.size
     tokens = place.tokens
     while at < len(tokens):

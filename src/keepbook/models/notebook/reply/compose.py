@@ -183,7 +183,7 @@ def _foreign(talk: ReplyContext) -> str | None:
 
 
 def _beyond(talk: ReplyContext) -> str:
-    """Where a notebook has nothing to say; with a hint to a model, at most once a day."""
+    """The reply if the notebook has nothing to say; at most once a day with the hint that a model could."""
     if _hinted(talk):
         return talk.say("nothing_here")
     return talk.say("beyond")

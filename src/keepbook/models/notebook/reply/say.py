@@ -15,7 +15,7 @@ from keepbook.models.notebook.values import Deed
 
 SETTINGS = "Settings → Model"
 NAMED = 3
-"""So many chats are named."""
+"""How many chats a reply names."""
 
 
 @dataclass(frozen=True, slots=True)

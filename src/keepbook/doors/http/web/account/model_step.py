@@ -20,7 +20,7 @@ router: APIRouter = APIRouter(include_in_schema=False)
 PageFunction = Callable[..., Response]
 HERE = "/settings/model"
 UNTRIED = "-"
-"""In an address: the model was changed, and there was nothing to try."""
+"""The value in an address that says: the model was changed, and there was nothing to try."""
 ABLE = {
     "11": "Tested: it calls tools and reads chats.",
     "10": "It saves to your book while you talk. It cannot read chats, so the notebook reads them.",

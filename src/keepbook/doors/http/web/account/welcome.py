@@ -23,7 +23,7 @@ router: APIRouter = APIRouter(include_in_schema=False)
 BEGINNINGS = {"live": "I live in … with …", "eat": "I don’t eat …", "week": "Every week I …"}
 """Sentences that somebody else begins, by the name in their address."""
 NEXT = {"bring": "/import", "demo": "/", "save": "/welcome"}
-"""Where a button leads; the others open the book."""
+"""The address to which a button leads; buttons that are not here open the book."""
 
 
 @router.get("/")

@@ -77,7 +77,7 @@ LEFT, LEFT_SECONDS = "keepbook_left", 180
 TOLD_ELSEWHERE = ("it is known already", "it conflicts with the person's own word")
 """Reasons of skipped candidates that do not count as left out: they are in the book, or counted as proposed."""
 UNREAD, BUSY = "failed", "busy"
-"""In place of the counts: closing could not read the chat, or another process is reading it."""
+"""Values of that cookie instead of counts: closing could not read the chat, or another process is reading it."""
 BY_NOTEBOOK = "notebook"
 """The value of a form that lets the notebook read a chat, because the model could not."""
 QUESTION = "Your book says: “{content}”. What should it say instead?"

@@ -71,21 +71,21 @@ def switch_off(visit: Changing, id: str) -> Response:
 
 @router.post("/chat/{id}/pencil/{key}/keep")
 def keep(visit: Changing, id: str, key: str, both: bool = False) -> Response:
-    """In ink now, as the person; the line under the turn says so, with its way back."""
+    """Keep a pencilled line as the person's word; the line under the turn says so, with its way back."""
     visit.writing().threads.get(id).keep(key, both)
     return _answered_pencil(visit, id, key, "In your book.")
 
 
 @router.post("/chat/{id}/pencil/{key}/no")
 def decline(visit: Changing, id: str, key: str) -> Response:
-    """Left out, whatever model closes the chat; the line stays, struck, with its way back."""
+    """Leave a pencilled line out, whatever model closes the chat; it stays on the page, struck, with its way back."""
     visit.writing().threads.get(id).decline(key)
     return _answered_pencil(visit, id, key, "Left out.")
 
 
 @router.post("/chat/{id}/pencil/{key}/undo")
 def take_back(visit: Changing, id: str, key: str) -> Response:
-    """In pencil again."""
+    """Take back that a line was left out: it is pencilled again."""
     take_back_pencil_no(visit.writing(), visit.book.threads.get(id).id, key)
     return _answered_pencil(visit, id, key, "Noted again.")
 

@@ -27,7 +27,7 @@ _HIT = regex(
 )
 A_MILLION = 1_000_000
 LEAST = 0.0001
-"""Of what a price is told in; less than that is said in words."""
+"""The smallest price that is shown as a figure; a smaller one is described in words."""
 
 
 class SourceHit(NamedTuple):

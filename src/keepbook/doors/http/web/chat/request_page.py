@@ -29,7 +29,7 @@ from keepbook.models.providers.remote import ROUNDS
 router: APIRouter = APIRouter(include_in_schema=False)
 
 FIRST = 50
-"""So many of the lines left out are listed."""
+"""How many of the lines that were left out are listed."""
 GONE = "[ the lines of the book stand here ]"
 PLACES = {"recall_only": "not sure enough by then; found when it is asked for", "cut": "no room for more"}
 

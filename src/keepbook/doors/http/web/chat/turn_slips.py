@@ -43,7 +43,7 @@ class Slip:
     versions: tuple[int, int] | None
     valid_until: datetime | None
     turn: int | None = None
-    """Of the person, on whose words alone it rests; in the chat `thread_id`."""
+    """The turn of the person, in the chat `thread_id`, if the change rests on that turn alone."""
     thread_id: str | None = None
     by_person: bool = False
     undone: bool = False

@@ -33,13 +33,13 @@ class NavItem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChatPartner:
-    """Who answers in a chat that is an extension's own."""
+    """Describes who answers in a chat of an extension."""
 
     name: str
     path: str
     """The page about them."""
     model: str | None
-    """What they think with, where it is not the installation's model."""
+    """Their model; None if it is the installation's."""
     knows: str
     """What they are given, in words for the head of the chat."""
     greeting: str
@@ -50,9 +50,9 @@ class LoadPage(NamedTuple):
     """How pages show files of one kind; the kind is `what` of a load."""
 
     form: str
-    """Where such a file is brought in."""
+    """The address of the form for such a file."""
     link: str
-    """What leads there from where memories are brought in."""
+    """The words of the link to it on the page for imports of memories."""
     template: str
     """The page of what came in; it extends `load.html`."""
 
@@ -90,7 +90,7 @@ def hidden_places(visit: "Visit") -> set[str]:
 
 
 def chat_partner(visit: "Visit", chat: Chat) -> ChatPartner | None:
-    """Who answers in this chat, where it is an extension's own."""
+    """Who answers in this chat, if it is one of an extension; else None."""
     for module in menu_modules(visit.kb.extensions):
         if hasattr(module, "chat_partner"):
             found: ChatPartner | None = module.chat_partner(chat)
@@ -100,7 +100,7 @@ def chat_partner(visit: "Visit", chat: Chat) -> ChatPartner | None:
 
 
 def load_pages(visit: "Visit") -> dict[str, LoadPage]:
-    """By kind of file, for those that extensions take in."""
+    """How loads of extensions are shown, by kind of file."""
     pages: dict[str, LoadPage] = {}
     for module in menu_modules(visit.kb.extensions):
         pages |= getattr(module, "LOADS", {})

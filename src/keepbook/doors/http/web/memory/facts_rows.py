@@ -13,9 +13,9 @@ from keepbook.presets import Preset
 from keepbook.presets.group_names import group_name
 
 CARDS = 4
-"""So many people have a card; the others stand behind one that says how many there are."""
+"""How many people have a card; the others are behind one that says how many there are."""
 MOST_WAITING = 100
-"""So many questions are listed."""
+"""How many waiting questions are listed."""
 OUT = "out"
 """Taken out: archived, or in the trash."""
 
@@ -36,7 +36,7 @@ class PeopleCards(NamedTuple):
 
 
 def state_chips(kinds: dict[str, int], waiting: int, dropped: int) -> list[Chip]:
-    """By state, each with its count; what nothing is in is left out."""
+    """The choices by state, each with its count; states without lines are left out."""
     chips = [Chip("All", "")]
     named = ((WAITS, "Waits for you", waiting), (SAID, "You said", kinds[SAID]), (GUESSED, "I guessed", kinds[GUESSED]))
     chips += [Chip(words, show, count) for show, words, count in named if count]

@@ -36,9 +36,9 @@ router: APIRouter = APIRouter(include_in_schema=False)
 
 PATH = "/import"
 READ_AT_ONCE = 20
-"""So many chats are read for what to remember with the load, unless one says no; more are read when one asks for it."""
+"""How many chats are read for memories with the load, unless the person says no; more are read when they ask for it."""
 ROWS = 200
-"""So many lines are shown on a page, each to be taken or left."""
+"""How many lines a page shows, each to be taken or left."""
 OPEN = ("new", "alike", "changed", "forgotten")
 UNTICKED = ("alike", "forgotten")
 """What comes in only if the person ticks it."""

@@ -22,7 +22,7 @@ router: APIRouter = APIRouter(include_in_schema=False)
 
 PATH = "/import"
 SHOWN = 50
-"""So many earlier loads are listed."""
+"""How many earlier loads are listed."""
 HERE = "here"
 Number = Annotated[int, Path(ge=1, le=10**9)]
 ShortField = Annotated[str, Form(max_length=400)]

@@ -20,16 +20,16 @@ from keepbook.doors.http.web.frame.visit import Visit
 from keepbook.errors import Invalid, KeepbookError
 
 LISTED = 30
-"""So many lines of each kind are shown."""
+"""How many lines of each kind are shown."""
 EXACTLY = ("known", "valid", "minute", "together", "apart")
-"""What an address has that names instants."""
+"""The parameters of an address that names exact instants."""
 
 
 class Meant(NamedTuple):
     """A moment that was asked for in words."""
 
     when: str
-    """Its key: now, yesterday, week, chat, or a day as 2026-11-05."""
+    """The key of the moment: now, yesterday, week, chat, or a day such as 2026-11-05."""
     title: str
     at: datetime
 

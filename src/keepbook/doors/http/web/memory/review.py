@@ -81,7 +81,7 @@ def _back_to(back: str) -> str:
 
 ALL = "/review?all=1"
 MOST_AT_ONCE = 100
-"""So many questions one answer is for; the next come after it."""
+"""How many questions one answer for all of them covers; the next ones are asked after it."""
 
 
 class BulkSource(NamedTuple):

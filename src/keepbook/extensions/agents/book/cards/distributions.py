@@ -15,9 +15,9 @@ from keepbook.patterns import regex
 
 SUM_SLACK = 0.005
 """How far the sum of probabilities may be from 1, because they are often rounded."""
-MOST_CLASSES = 50
-CLASS_LIMIT = 80
-MOST_LEVELS = 199
+MOST_CLASSES = 50  # of a forecast
+CLASS_LIMIT = 80  # characters of a class
+MOST_LEVELS = 199  # quantiles of a forecast
 _NUMBER = regex(r"[+-]?\d{1,40}(?:\.\d{1,40})?(?:[eE][+-]?\d{1,3})?")
 
 

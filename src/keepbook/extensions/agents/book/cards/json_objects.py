@@ -15,7 +15,7 @@ from keepbook.patterns import regex
 
 MOST_READ = 20_000_000
 """The most characters that are read, failed tries included: braces that open no object could otherwise take forever."""
-FIRST_WINDOW = 1000
+FIRST_WINDOW = 1000  # characters that are tried first; then twice as many, and so on
 LONGEST_TOKEN = 16
 """The most characters of a word, an escape or the beginning of a number that was cut off."""
 DEEPEST = 6

@@ -17,9 +17,9 @@ from itertools import groupby
 from operator import add, attrgetter
 from typing import NamedTuple
 
-FIRST_LOOK = 25
-LEVEL = 0.05
-BAND = 10
+FIRST_LOOK = 25  # outcomes; later looks are at 50, 100, 200 …
+LEVEL = 0.05  # the probability of a false alarm
+BAND = 10  # percentage points of a band
 WEIGHTS = {"whole": 1 / 3, "slope": 1 / 3, "band": 1 / 3 * BAND / 100}
 """The part of the 5 % of each hypothesis: the whole, the slope, and all bands together have a third each."""
 SHIFTS = (0.25, 0.5, 1.0, 2.0)

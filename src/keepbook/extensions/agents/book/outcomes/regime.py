@@ -6,7 +6,7 @@ from itertools import pairwise
 from keepbook.extensions.agents.book import prices
 from keepbook.storage.database import Tx
 
-REGIME_BARS = 20
+REGIME_BARS = 20  # by which a regime is told
 TRENDING = 0.35
 """It is a trend if the price moved at least this share of the sum of its absolute moves."""
 

@@ -21,8 +21,8 @@ from keepbook.extensions.agents.book.scoring.forms import FORMS, MAIN_SCORE
 from keepbook.extensions.agents.book.scoring.resolved import ResolvedForecast, resolved_forecasts
 from keepbook.storage.database import Tx
 
-WITHIN = timedelta(days=1)
-ENOUGH_PAIRS = 30
+WITHIN = timedelta(days=1)  # of each other two agents must have forecast
+ENOUGH_PAIRS = 30  # for a verdict
 BETTER, WORSE, UNDECIDED, TOO_FEW = "better", "worse", "undecided", "too_few"
 
 ForecastPair = tuple[ResolvedForecast, ResolvedForecast]
@@ -95,19 +95,20 @@ def _by_question(found: Sequence[ResolvedForecast]) -> dict[Question, list[Resol
 
 
 def _nearest_pairs(mine: Sequence[ResolvedForecast], others: Sequence[ResolvedForecast]) -> list[ForecastPair]:
-    near = [
-        (apart, one.began, nth, at)
-        for nth, one in enumerate(mine)
-        for at, other in enumerate(others)
-        if (apart := _apart(one.began, other.began)) <= WITHIN and _apart(one.due, other.due) <= WITHIN
-    ]
-    taken: set[int] = set()
-    given: set[int] = set()
+    """Pairs of one forecast of each agent that were made and are due within a day of each other; the nearest first."""
+    near = []
+    for nth, one in enumerate(mine):
+        for at, other in enumerate(others):
+            apart = _apart(one.began, other.began)
+            if apart <= WITHIN and _apart(one.due, other.due) <= WITHIN:
+                near.append((apart, one.began, nth, at))
+    paired_mine: set[int] = set()
+    paired_others: set[int] = set()
     pairs: list[ForecastPair] = []
     for _, _, nth, at in sorted(near):
-        if nth not in taken and at not in given:
-            taken.add(nth)
-            given.add(at)
+        if nth not in paired_mine and at not in paired_others:
+            paired_mine.add(nth)
+            paired_others.add(at)
             pairs.append((mine[nth], others[at]))
     return pairs
 
@@ -117,12 +118,13 @@ def _apart(one: str, other: str) -> timedelta:
 
 
 def _compare(form: str, pairs: Sequence[ForecastPair], zone: tzinfo) -> FormComparison:
+    """Compare the main scores of one form over all pairs."""
     score = MAIN_SCORE[form]
     both = [(getattr(one.scores, score), getattr(other.scores, score)) for one, other in pairs]
     days = [one.day(zone) for one, _ in pairs]
     found = mean_by_days([one - other for one, other in both], days)
     interval = None
-    if not (found.low is None or found.high is None):
+    if found.low is not None and found.high is not None:
         interval = found.low, found.high
     return FormComparison(
         form=form,

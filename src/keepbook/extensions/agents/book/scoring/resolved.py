@@ -91,6 +91,7 @@ def resolved_forecasts(tx: Tx, cards: CardTypes, rows: Sequence[Any]) -> list[Re
 def _to_resolved(
     kind: CardType, row: Any, slots: Mapping[str, Any], model: str | None, version: str | None
 ) -> ResolvedForecast:
+    """A row of a decision, or of a brought-in forecast, with its scores."""
     told = kind.forecast or _PLAIN
     if row.came_to is None:
         form = YES_NO

@@ -5,7 +5,7 @@ Figures and intervals, and no sentence: whoever looks at twenty slices finds one
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from keepbook.extensions.agents.book.scoring.forms import FORMS, FormScores, average_scores
 from keepbook.extensions.agents.book.scoring.resolved import ResolvedForecast
@@ -63,22 +63,10 @@ def _by_name(
 
 
 def _to_slice(by: str, name: str, some: Sequence[ResolvedForecast], interval: Interval) -> Slice:
+    """The figures of one slice; one with too few forecasts has no share and no scores."""
     count, right = len(some), sum(one.came for one in some)
-    enough = count >= SLICE_FROM
-    share = None
-    if enough:
-        share = right / count
-    if enough:
-        scores = scores_by_form(some)
-    else:
-        scores = ()
-    return Slice(
-        by=by,
-        name=name,
-        count=count,
-        stated=100 * math.fsum(one.probability for one in some) / count,
-        right=right,
-        share=share,
-        interval=interval(some) if enough else None,
-        scores=scores,
-    )
+    stated = 100 * math.fsum(one.probability for one in some) / count
+    found = Slice(by=by, name=name, count=count, stated=stated, right=right, share=None, interval=None, scores=())
+    if count < SLICE_FROM:
+        return found
+    return replace(found, share=right / count, interval=interval(some), scores=scores_by_form(some))

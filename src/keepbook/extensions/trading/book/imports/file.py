@@ -28,7 +28,7 @@ from keepbook.extensions.trading.book.imports.trade_table import read_trade_file
 from keepbook.extensions.trading.book.trades import TRADES
 
 SQLITE = b"SQLite format 3\x00"
-HEAD_BYTES = 20_000
+HEAD_BYTES = 20_000  # by which a file is recognised
 
 
 @dataclass(slots=True)

@@ -41,8 +41,8 @@ from keepbook.extensions.trading.tables import trades as trade_rows
 from keepbook.storage.database import Tx
 from keepbook.storage.tables.upkeep import loads as load_rows
 
-AT_ONCE = 500
-KEPT_AT_ONCE = 2000
+AT_ONCE = 500  # keys in one SELECT
+KEPT_AT_ONCE = 2000  # rows in one INSERT
 _UNASSIGNED = {EXPIRY: "nothing open that could expire", FUNDING: "funding with nothing open to charge it to"}
 _NOT_OPENED = "it closes what was not opened here: load the file in which that stands first"
 
@@ -53,7 +53,7 @@ _NOT_OPENED = "it closes what was not opened here: load the file in which that s
 def leave_out_known(tx: Tx, work: FileImport, part: FilePart, mode: str) -> None:
     """Leave out what the book has already, found by its key, or as the same file in another format. What looks like a
     correction of a stored trade is refused or taken, as `mode` says."""
-    if _is_there_otherwise(tx, work, part):
+    if _leave_out_whole_part(tx, work, part):
         return
     known = _known_keys(tx, part.place, [one.key for one in part.fills], fill_rows)
     splits = known_splits(tx, part.place, {one.symbol for one in part.fills if one.side == SPLIT})
@@ -158,19 +158,19 @@ def drop_refused(work: FileImport, part: FilePart) -> None:
     part.fills = [one for one in part.fills if not set(one.rows) & work.refused.keys()]
 
 
-def _is_there_otherwise(tx: Tx, work: FileImport, part: FilePart) -> bool:
-    """Whether the book has all of it already, from a file of another format, in any deployment. Then it is left
-    out."""
+def _leave_out_whole_part(tx: Tx, work: FileImport, part: FilePart) -> bool:
+    """Leave out the whole part if the book has all of it already, from a file of another format, in any deployment.
+    Returns whether it did."""
     traded = [one for one in part.fills if one.side in ("buy", "sell")]
     if not traded and not part.trips:
         return False
-    mine = Counter(_figures(one) for one in traded) or Counter(_trip_figures(one) for one in part.trips)
     if traded:
-        rows = fill_rows
+        rows, mine = fill_rows, Counter(_figures(one) for one in traded)
     else:
-        rows = trade_rows
-    for theirs in _figures_there(tx, rows, work, part):
-        if mine <= theirs:
+        rows, mine = trade_rows, Counter(_trip_figures(one) for one in part.trips)
+    for stored in _stored_figures(tx, rows, work, part):
+        is_all_stored = mine <= stored
+        if is_all_stored:
             work.notes.append("all of it is in the book already, from another file")
             for one in part.fills:
                 work.unchanged.update(one.rows)
@@ -189,31 +189,34 @@ def _trip_figures(one: Any) -> tuple[Any, ...]:
     return values.symbol(one.symbol), one.side, one.entry_time, one.exit_time, one.entry_price, one.exit_price
 
 
-def _figures_there(tx: Tx, rows: Any, work: FileImport, part: FilePart) -> Iterator[Counter[Any]]:
-    """For each deployment the figures of what is stored for the file's time, if it may be from the same file in another
-    format. Left out are deployments of another account, those that a file of this format came into under other ids,
-    and the part's own, where `_known_keys` compares by key."""
+def _stored_figures(tx: Tx, rows: Any, work: FileImport, part: FilePart) -> Iterator[Counter[Any]]:
+    """For each deployment the figures of the fills or trades that are stored for the file's time, if they may be from
+    the same file in another format. Left out are deployments of another account, those into which a file of this format
+    was loaded under other ids, and the part's own, for which `_known_keys` compares by key."""
     if rows is fill_rows:
         keys, times = {one.key for one in part.fills}, [one.time for one in part.fills]
         column, figures = rows.c.time, _figures
     else:
         keys, times = {one.key for one in part.trips}, [one.exit_time for one in part.trips]
         column, figures = rows.c.exit_time, _trip_figures
-    alike = select(load_rows.c.brought).where(
+    of_this_format = select(load_rows.c.brought).where(
         load_rows.c.owner == tx.owner, load_rows.c.what == loads.TRADES, load_rows.c.title == work.format.title,
         load_rows.c.undone_at.is_(None),
     )  # fmt: skip
-    ours = {place for one in tx.conn.execute(alike).scalars() for place in stored_json.load_json(one)["places"]}
+    places_of_format: set[str] = set()
+    for brought in tx.conn.execute(of_this_format).scalars():
+        places_of_format.update(stored_json.load_json(brought)["places"])
     for deployment in skills.list_deployments(tx):
         if part.account and deployment.account and part.account != deployment.account:
             continue
         here = (rows.c.owner == tx.owner, rows.c.deployment_id == deployment.id)
         stored = tx.conn.execute(select(rows).where(*here, column >= min(times), column <= max(times))).all()
-        there = {row.key for row in stored}
-        with_ids = all(key.startswith("id-") for key in keys | there)
-        same_keys = bool(keys & there)
-        meant = same_keys and (part.chosen or deployment.id == part.place)
-        if not meant and not (with_ids and not same_keys and deployment.id in ours):
+        stored_keys = {row.key for row in stored}
+        shares_keys = bool(keys & stored_keys)
+        is_own = shares_keys and (part.chosen or deployment.id == part.place)
+        all_have_ids = all(key.startswith("id-") for key in keys | stored_keys)
+        has_other_ids = all_have_ids and not shares_keys and deployment.id in places_of_format
+        if not is_own and not has_other_ids:
             yield Counter(figures(row) for row in stored)
 
 
@@ -254,8 +257,9 @@ def pair_part(tx: Tx, work: FileImport, part: FilePart) -> None:
         else:
             by_symbol.setdefault(one.symbol, []).append(one)
     for symbol, mine in by_symbol.items():
-        coming = sorted([*splits.get(symbol, ()), *mine], key=_in_time)
-        part.results[symbol] = found = pairing.pair_fills(lots.get(symbol, []), coming)
+        in_time = sorted([*splits.get(symbol, ()), *mine], key=_by_time)
+        found = pairing.pair_fills(lots.get(symbol, []), in_time)
+        part.results[symbol] = found
         for one in found.unassigned:
             work.refuse(one.rows, _UNASSIGNED.get(one.side, _NOT_OPENED))
         unassigned = {one.key for one in found.unassigned}
@@ -266,15 +270,17 @@ def pair_part(tx: Tx, work: FileImport, part: FilePart) -> None:
             work.notes.append(f"of what was closed of {symbol}, {rest.normalize():f} was not opened here: in no figure")
         for one in mine:
             if one.key not in unassigned:
-                (work.paired if one.key in found.touched else work.added).update(one.rows)
+                counted = work.paired if one.key in found.touched else work.added
+                counted.update(one.rows)
         left_out |= unassigned
     part.fills = [one for one in part.fills if one.key not in left_out]
     for trip in part.trips:
         rows = work.rows_of[trip.key]
-        (work.paired if len(rows) > 1 else work.added).update(rows)
+        counted = work.paired if len(rows) > 1 else work.added
+        counted.update(rows)
 
 
-def _in_time(one: Fill) -> tuple[str, bool]:
+def _by_time(one: Fill) -> tuple[str, bool]:
     """A sort key: by time, and at the same instant splits first."""
     return one.time, one.side != SPLIT
 
@@ -283,6 +289,7 @@ def _in_time(one: Fill) -> tuple[str, bool]:
 
 
 def fills_to_store(tx: Tx, part: FilePart, place: str, load: int) -> list[dict[str, Any]]:
+    """The rows of the fills of a part, each with what of it is still open and its fee."""
     left = {lot.key: lot for found in part.results.values() for lot in found.open}
     rows = []
     for one in part.fills:
@@ -333,26 +340,29 @@ def use_up_lots(tx: Tx, part: FilePart, place: str) -> OpenPositions:
 
 
 def _use_up(tx: Tx, place: str, symbol: str, fresh: set[str], lots: Mapping[str, Fill]) -> OpenPositions:
-    found = {}
-    for key, was in _open_keys(tx, place, symbol).items():
+    """Store what is left of the open fills of a symbol, without those of this file (`fresh`). Returns what was open of
+    those that changed."""
+    before = {}
+    for key, (old_quantity, old_fee) in _open_keys(tx, place, symbol).items():
         if key in fresh:
             continue
+        quantity, fee = "0", old_fee
         lot = lots.get(key)
-        if lot is None:
-            left = "0", was[1]
-        else:
-            left = str(in_units_then(lot)), lot.fee
-        if left != was and (lot is None or Decimal(left[0]) != Decimal(was[0]) or left[1] != was[1]):
-            found[key] = was
+        if lot is not None:
+            quantity, fee = str(in_units_then(lot)), lot.fee
+        if lot is None or Decimal(quantity) != Decimal(old_quantity) or fee != old_fee:
+            before[key] = old_quantity, old_fee
             where = (fill_rows.c.owner == tx.owner, fill_rows.c.deployment_id == place, fill_rows.c.key == key)
-            tx.conn.execute(update(fill_rows).where(*where).values(remaining=left[0], fee=left[1]))
-    return found
+            tx.conn.execute(update(fill_rows).where(*where).values(remaining=quantity, fee=fee))
+    return before
 
 
 def to_trade(trip: Trip, place: str) -> Trade:
     return Trade(
-        place, trip.exit_time, trip.key, trip.symbol, trip.side, trip.quantity, trip.entry_time, trip.entry_price,
-        trip.exit_price, trip.fees, trip.pnl, None, None, None, trip.entry_reason, trip.exit_reason, trip.exit_time,
+        deployment_id=place, exit_time=trip.exit_time, key=trip.key, symbol=trip.symbol, side=trip.side,
+        quantity=trip.quantity, entry_time=trip.entry_time, entry_price=trip.entry_price, exit_price=trip.exit_price,
+        fees=trip.fees, pnl=trip.pnl, mfe=None, mae=None, entry_regime_tag=None, entry_reason=trip.entry_reason,
+        exit_reason=trip.exit_reason, known_at=trip.exit_time,
     )  # fmt: skip
 
 
@@ -360,8 +370,11 @@ def to_trade(trip: Trip, place: str) -> Trade:
 
 
 def _known_keys(tx: Tx, place: str | None, keys: Sequence[str], rows: Any) -> set[str]:
+    """Those of these keys that are stored in a deployment."""
     found: set[str] = set()
-    for start in range(0, 0 if place is None else len(keys), AT_ONCE):
+    if place is None:
+        return found
+    for start in range(0, len(keys), AT_ONCE):
         part = list(keys[start : start + AT_ONCE])
         query = select(rows.c.key).where(rows.c.owner == tx.owner, rows.c.deployment_id == place, rows.c.key.in_(part))
         found |= set(tx.conn.execute(query).scalars())

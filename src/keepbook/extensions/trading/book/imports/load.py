@@ -39,7 +39,7 @@ from keepbook.storage.database import Tx
 
 NET = ("ibkr-flex", "ibkr-activity", "tradingview", "plain")
 """Formats whose own profit is net of fees."""
-SHOWN = 20
+SHOWN = 20  # trades that a dry run answers
 _UNNAMED = (
     "the file does not name the currency of its prices: they count in that of their deployment, "
     f"{skills.CURRENCY} where it is new; name one in another currency"

@@ -23,7 +23,7 @@ from keepbook.extensions.trading.tables import splits as split_rows
 from keepbook.patterns import regex
 from keepbook.storage.database import Tx
 
-MOST_FOR_ONE = 10_000
+MOST_FOR_ONE = 10_000  # the largest ratio of a split
 _RATIO = regex(r"(\d{1,9}(?:\.\d{1,9})?)(?:\s*(?:[:/]|-?for-?)\s*(\d{1,9}(?:\.\d{1,9})?))?")
 SAME_SPLIT = timedelta(days=5)
 """Two splits of a symbol this close are the same: some date it by its announcement, others by the day before or

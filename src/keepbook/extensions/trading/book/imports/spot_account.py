@@ -34,7 +34,7 @@ from keepbook.storage.tables.upkeep import loads as load_rows
 
 _DUST = Decimal("1e-9")
 """A share up to this is a rounding error."""
-_FINEST = Decimal("1e-12")
+_FINEST = Decimal("1e-12")  # amounts are rounded to this
 Figures = tuple[str, str, str, float]
 """Symbol, side, time and price of a fill."""
 
@@ -58,13 +58,12 @@ class Holdings:
         others = [name for name in mine if name != first]
         others.sort(key=lambda name: (name not in MONEY, not rates.same_money(name, first)))
         for quote in [first, *others]:
-            there = mine.get(quote, Decimal(0))
-            if abs(there - left) < quantity * _DUST:
-                part = there
-            else:
-                part = min(there, left)
+            held = mine.get(quote, Decimal(0))
+            part = min(held, left)
+            if abs(held - left) < quantity * _DUST:  # all of it: no dust is left
+                part = held
             if part > 0 and left > 0:
-                mine[quote] = there - part
+                mine[quote] = held - part
                 found.append((quote, part))
                 left = max(left - part, Decimal(0))
         return found
@@ -99,11 +98,11 @@ def _figures(one: Fill) -> Figures:
 
 def _crosses(fills: Iterable[Fill], places: Sequence[Deployment]) -> bool:
     """Whether coins can move from one pair to another; in most files they cannot, and nothing is to be done."""
-    pairs = {values.split_symbol(one.symbol) for one in fills if one.spot}
-    kept = [one for one in fills if one.spot]
-    fees = {coin for one in kept for _, coin in one.fees}
+    spot_fills = [one for one in fills if one.spot]
+    pairs = {values.split_symbol(one.symbol) for one in spot_fills}
+    fee_coins = {coin for one in spot_fills for _, coin in one.fees}
     currencies = {quote for _, quote in pairs} | {one.currency for one in places}
-    return len(currencies) > 1 or bool((fees | currencies) & {base for base, _ in pairs})
+    return len(currencies) > 1 or bool((fee_coins | currencies) & {base for base, _ in pairs})
 
 
 def _paid(one: Fill) -> Decimal:
@@ -177,24 +176,23 @@ class SpotAccount:
         currency = self.stored.place_of(one)
         if currency is not None:
             return [replace(one, quote=one.quote or currency)]
-        if one.side == "buy":
-            made = self._buy(one)
-        else:
-            made = self._sell(one)
+        made = self._buy(one) if one.side == "buy" else self._sell(one)
         made += self._fees_paid(one)
         if len(made) == 1 and made[0].symbol == one.symbol:
             return made
         parts = [replace(part, key=f"{one.key}-{nth}") for nth, part in enumerate(made, 1)]
-        if parts:
-            home = values.split_symbol(parts[0].symbol)[1]
-        else:
-            home = self.money
+        home = values.split_symbol(parts[0].symbol)[1] if parts else self.money
         return [replace(one, told_only=True, quote=home, fees=(), fee=0.0), *parts]
 
     def _buy(self, one: Fill) -> list[Fill]:
+        """The fills for a purchase. If it was paid with a coin, it is split by the currencies for which that coin was
+        bought; what is left of it, as a share, stays a purchase of the pair."""
         base, quote = values.split_symbol(one.symbol)
-        whole, left, made = _paid(one), Decimal(1), []
-        for money, part in self.held.take(quote, whole) if quote not in MONEY and whole > 0 else ():
+        whole, left, made = _paid(one), Decimal(1), list[Fill]()
+        lots: list[tuple[str, Decimal]] = []
+        if quote not in MONEY and whole > 0:
+            lots = self.held.take(quote, whole)
+        for money, part in lots:
             share = min(part / whole, left)
             paired = self._exchanged(one, share, part, money)
             if paired:
@@ -227,6 +225,8 @@ class SpotAccount:
         ]
 
     def _sell(self, one: Fill) -> list[Fill]:
+        """The fills for a sale, which is split by the currencies for which its coin was bought. `own` and `left` are
+        the shares that were bought for this quote, and of which no purchase is known."""
         base, quote = values.split_symbol(one.symbol)
         own, left, made = Decimal(0), Decimal(1), []
         for money, part in self.held.take(base, one.quantity, quote):

@@ -22,7 +22,7 @@ from keepbook.patterns import regex
 
 STATEMENT_ROWS = ("Trades", "Corporate Actions", "Transfers", "TRNT", "CORP", "OPTT", "TRFR")
 """The tables of an Interactive Brokers statement whose rows change holdings: by name, or by a Flex code."""
-MOST_COLUMNS = 100
+MOST_COLUMNS = 100  # that one cell of an HTML table may span
 PREAMBLE = 30
 """The header is searched for in this many lines."""
 LARGEST = 512 * 2**20

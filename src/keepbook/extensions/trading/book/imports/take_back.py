@@ -33,8 +33,8 @@ from keepbook.storage.bulk_rows import RowValues
 from keepbook.storage.database import Tx
 from keepbook.storage.tables.upkeep import loads as load_rows
 
-AT_ONCE = 5000
-LATEST = "9999"
+AT_ONCE = 5000  # rows in one statement
+LATEST = "9999"  # a stamp that is later than every other
 
 OpenPositions = Mapping[str, tuple[str, float]]
 """By the key of each earlier fill: the quantity that was left, and its fee."""
@@ -115,7 +115,7 @@ def take_back_trades(tx: Tx, origin: Origin, nth: int) -> Load:
 
 
 def _as_before(tx: Tx, place: str, before: Mapping[str, Any], symbols: set[str]) -> None:
-    """What the load had used up of earlier fills is open again, and positions are what they were."""
+    """Open again what the load had used up of earlier fills, and set the positions back to what they were."""
     for key, (remaining, fee) in before.get("lots", {}).items():
         here = (fill_rows.c.owner == tx.owner, fill_rows.c.deployment_id == place, fill_rows.c.key == key)
         tx.conn.execute(update(fill_rows).where(*here).values(remaining=remaining, fee=fee))
@@ -127,7 +127,7 @@ def _as_before(tx: Tx, place: str, before: Mapping[str, Any], symbols: set[str])
 
 
 def take_back_trade(tx: Tx, origin: Origin, key: str, deployment_id: str | None = None) -> Load:
-    """Take one trade out; the load that this makes puts it back when it is taken back itself."""
+    """Take one trade out. This is a load of its own: taking that back restores the trade."""
     found = _find_trade(tx, key, deployment_id)
     place = found["deployment_id"]
     earlier = set(tx.batches)
@@ -161,6 +161,7 @@ def _find_trade(tx: Tx, key: str, deployment_id: str | None) -> Mapping[str, Any
 
 
 def _refuse_newer(tx: Tx, load: Arrival, places: Sequence[str]) -> None:
+    """Raise if a later load came into one of these deployments, or was paired with a split of this load."""
     newer = select(load_rows.c.nth, load_rows.c.brought).where(
         load_rows.c.owner == tx.owner, load_rows.c.what == TRADES, load_rows.c.nth > load.nth,
         load_rows.c.undone_at.is_(None),
@@ -172,8 +173,9 @@ def _refuse_newer(tx: Tx, load: Arrival, places: Sequence[str]) -> None:
         fill_rows.c.owner == tx.owner, fill_rows.c.symbol.in_(load.brought.get("split", ())),
         fill_rows.c.load > load.nth,
     )  # fmt: skip
-    if (later := tx.conn.execute(paired).scalar()) is not None:
-        _refuse_for(later, "was paired with this split")
+    pairing = tx.conn.execute(paired).scalar()
+    if pairing is not None:
+        _refuse_for(pairing, "was paired with this split")
 
 
 def _refuse_for(later: int, what: str) -> NoReturn:
@@ -183,8 +185,8 @@ def _refuse_for(later: int, what: str) -> NoReturn:
 def _take_trades(
     tx: Tx, places: Sequence[str], batches: Sequence[int], now: str
 ) -> tuple[set[tuple[str, str]], list[tuple[int, int]]]:
-    """Its trades are former from now on, and those that it corrected stand again. Answers the days they closed on, and
-    which batches stand again under which numbers."""
+    """Make the trades of these batches former, and restore those that they had corrected. Returns the (deployment, day)
+    on which any of them closed, and for each restored batch its new and its old number."""
     if not batches:
         return set(), []
     here = (trade_rows.c.owner == tx.owner, trade_rows.c.deployment_id.in_(places), trade_rows.c.batch.in_(batches))
@@ -204,7 +206,7 @@ def _take_trades(
 
 
 def make_former(tx: Tx, here: Sequence[Any], now: str) -> set[tuple[str, str]]:
-    """The trades for which this holds are former from now on; answers the days they closed on."""
+    """Make the trades for which these conditions hold former. Returns the (deployment, day) on which they closed."""
     number = ledger.chain_head(tx).sealed + 1 + len(tx.batches)
     found: list[RowValues] = [(*one, number, now) for one in tx.conn.execute(select(trade_rows).where(*here))]
     went = sorted(found, key=lambda one: one[: former.KEY])
@@ -217,7 +219,7 @@ def make_former(tx: Tx, here: Sequence[Any], now: str) -> set[tuple[str, str]]:
 
 
 def _batches_now(tx: Tx, batches: Sequence[int]) -> list[int]:
-    """These batches, and those under which trades of theirs stand again since a later load was taken back."""
+    """These batches, and those under which their trades were stored again when a later load was taken back."""
     query = select(load_rows.c.gone).where(
         load_rows.c.owner == tx.owner, load_rows.c.what == TRADES, load_rows.c.undone_at.is_not(None)
     )

@@ -10,7 +10,7 @@ from keepbook.extensions.trading.book.imports import table
 from keepbook.extensions.trading.book.imports.formats import KNOWN, format_named, nearest_format, plain_table
 from keepbook.extensions.trading.book.imports.table import FileRow, FileTable
 
-ROWS_AT_ONCE = 1000
+ROWS_AT_ONCE = 1000  # in one message of the reading process
 
 
 def is_header(names: Sequence[str], format: str | None, columns: Mapping[str, str] | None) -> bool:

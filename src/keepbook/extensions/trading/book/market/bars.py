@@ -52,7 +52,7 @@ LAYOUT = Layout("bars", COLUMNS, needed=COLUMNS[:7], listed=COLUMNS[2:])
 _TIMEFRAME = regex(r"([1-9]\d{0,3})([smhdwM])")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _NO_VOLUME, _NAMED, _PRICES = math.nan, itemgetter(0, 1), itemgetter(3, 4, 5, 6, 7)
-REMOVED_AT_ONCE = 5000
+REMOVED_AT_ONCE = 5000  # bars
 
 
 class Bar(NamedTuple):

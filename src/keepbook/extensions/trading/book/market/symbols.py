@@ -29,7 +29,7 @@ CURRENCIES = (*COINS, *COUNTRIES, "BTC", "ETH", "BNB")
 _SIGNS = regex(r"[/\-_. ]")
 _PERPETUAL = regex(r"(?:[.\-_]?(?:PERP|SWAP)|\.P)$")
 _DIGIT = regex(r"\d")
-SHOWN = 6
+SHOWN = 6  # symbols that an error lists
 
 
 # Rules

@@ -129,6 +129,7 @@ Trades = dict[Place, dict[str, Legs]]
 
 
 def read_coin_history(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
+    """The fills of the history: lines are gathered by account and second, joined to trades, and given their fees."""
     trades: Trades = {}
     fees: list[tuple[Place, FileRow, str, Decimal]] = []
     for line in table.lines:

@@ -32,6 +32,7 @@ def _word(line: FileRow, name: str) -> str:
 
 
 def read_log(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
+    """The fills of the log, in the order of its rows; the two rows of a spot trade become one fill."""
     spot: dict[tuple[str, ...], list[FileRow]] = {}
     found: list[ReadRow] = []
     for line in table.lines:

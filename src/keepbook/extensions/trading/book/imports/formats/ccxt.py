@@ -22,6 +22,7 @@ from keepbook.extensions.trading.book.imports.table import FileRow
 
 
 def read_fill(line: FileRow, reader: CellReader) -> Fill:
+    """A trade as a fill; raises `Invalid` for a contract that settles in the coin that is traded."""
     named = str(line.cells[first_filled(line, "symbol")])
     symbol = values.symbol(named)
     settles_in = named.partition(":")[2].partition("-")[0].upper()  # empty for spot

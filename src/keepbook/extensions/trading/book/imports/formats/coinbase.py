@@ -46,6 +46,7 @@ def read_fill(line: FileRow, reader: CellReader) -> Fill:
 
 
 def read_account(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
+    """The fills of buys and sells, row by row, and then those of conversions, which may be two rows each."""
     conversions: dict[tuple[str, str], list[FileRow]] = {}
     for line in table.lines:
         if line.wrong is None and _kind(line) == "convert":

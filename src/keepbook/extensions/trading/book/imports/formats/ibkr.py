@@ -79,6 +79,7 @@ def flex_table(line: FileRow) -> str:
 
 
 def read_query(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
+    """The fills, endings of options and splits of a query, table by table."""
     trades = [line for line in table.lines if flex_table(line) in ("Trade", "Order")]
     others = [line for line in table.lines if flex_table(line) not in ("Trade", "Order")]
     has_executions = any(_detail(line) in ("EXECUTION", "TRADE") for line in trades)

@@ -46,6 +46,7 @@ PAID_IN = tuple(f"comm in {money.lower()}" for money in ALL_COUNTRIES)
 
 
 def read_statement_rows(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
+    """The fills, endings of options and splits of a statement, table by table."""
     sizes, account = _contract_sizes(table, reader), _account(table)
     trades = [line for line in table.lines if line.section == "Trades"]
     actions = [line for line in table.lines if line.section == "Corporate Actions"]

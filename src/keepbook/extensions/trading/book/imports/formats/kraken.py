@@ -99,6 +99,7 @@ def _is_on_margin(line: FileRow, reader: CellReader) -> bool:
 
 
 def read_fill(line: FileRow, reader: CellReader) -> Fill:
+    """A row of the trades export."""
     symbol = values.symbol(kraken_pair(str(line.cells[first_filled(line, "pair")])))
     fee = reader.optional(line, "fee") or values.decimal("0", "fee")
     profit = reader.optional(line, "net")

@@ -75,6 +75,7 @@ _TYPES = {"0": "buy", "1": "sell", "2": "balance"}
 
 
 def deal(line: FileRow, reader: CellReader) -> Fill:
+    """A row of a table of deals; its multiplier and currency are set later, by `deals`."""
     kind = str(line.cells.get("type", "")).strip().lower()
     kind = _TYPES.get(kind, kind)
     if kind not in ("buy", "sell"):
@@ -100,6 +101,7 @@ def deal(line: FileRow, reader: CellReader) -> Fill:
 
 
 def deals(table: FileTable, reader: CellReader) -> Iterator[ReadRow]:
+    """The fills of a table of deals, with the size of a lot and the account's currency."""
     report = report_of(table)
     found = list(row_by_row(deal)(table, reader))
     _compare_totals(table, reader)
@@ -229,6 +231,7 @@ def _fill_of_deal(line: FileRow, known: PositionFills, reader: CellReader) -> Fi
 
 
 def _position(line: FileRow, reader: CellReader) -> tuple[Fill, ...]:
+    """The fill that opened a position, and if it is closed, the one that closed it."""
     cells = line.cells
     kind = str(cells.get("type", "")).strip().lower()
     if kind not in ("buy", "sell"):

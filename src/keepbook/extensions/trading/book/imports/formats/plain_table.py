@@ -162,6 +162,7 @@ def _fee_of(line: FileRow, reader: CellReader, sign: int) -> tuple[Decimal, str]
 
 
 def _fill(line: FileRow, reader: CellReader, sign: int) -> Fill:
+    """A row of a table of fills."""
     symbol = values.symbol(line.cells.get("symbol") or reader.symbol or "")
     quantity, _ = reader.amount(line, "quantity")
     fee, coin = _fee_of(line, reader, sign)

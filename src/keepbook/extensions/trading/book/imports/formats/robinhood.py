@@ -78,6 +78,7 @@ def _shares(line: FileRow, reader: CellReader) -> tuple[str, str, Decimal]:
 
 
 def _activity(line: FileRow, reader: CellReader) -> Fill:
+    """A trade, the cancellation of one, or the end of an option; raises `Invalid` for all else."""
     code = code_of(line)
     if code not in SIDES and code not in ENDS and code not in CANCELS:
         raise Invalid(f"{code or 'a row without a code'} is no trade")

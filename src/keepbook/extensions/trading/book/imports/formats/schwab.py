@@ -79,6 +79,7 @@ def _same_company(one: FileRow, other: FileRow) -> bool:
 
 
 def _transaction(line: FileRow, reader: CellReader) -> Fill:
+    """A trade, the cancellation of one, or the end of an option; raises `Invalid` for all else."""
     action = action_of(line)
     trade = action.removeprefix("cancel ")
     is_cancel = trade != action

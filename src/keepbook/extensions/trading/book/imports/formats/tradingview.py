@@ -42,6 +42,7 @@ class _Columns(NamedTuple):
 
 
 def _trade(number: str, lines: list[FileRow], reader: CellReader, columns: _Columns) -> Iterator[ReadRow]:
+    """The trade of the rows with one number; the same `Invalid` for each of them if they do not make a trade."""
     rows = tuple(line.row for line in lines)
     kinds = [str(line.cells.get("type", "")).strip().lower() for line in lines]
     entries = [line for line, kind in zip(lines, kinds, strict=True) if kind.startswith("entry")]

@@ -14,7 +14,7 @@ from keepbook.extensions.trading.book.imports.table import FileRow, FileTable
 from keepbook.extensions.trading.book.market.symbols import COUNTRIES
 from keepbook.patterns import regex
 
-HALF_A_CENT = 0.00501
+HALF_A_CENT = 0.00501  # a profit in the file is rounded to cents
 STANDARD_LOT = 100_000.0
 """What a lot of a pair of currencies holds, if nothing says otherwise."""
 NEAR = 0.003

@@ -45,6 +45,7 @@ def parse_option(text: str) -> OptionContract | None:
 
 
 def _contract(told: dict[str, str]) -> OptionContract | None:
+    """The contract for the parts of a name; None if the month is no month."""
     month = told["month"].lower()
     number = MONTHS.index(month) + 1 if month in MONTHS else month
     if not str(number).isdecimal():

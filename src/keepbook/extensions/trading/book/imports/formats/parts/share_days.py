@@ -16,7 +16,7 @@ from keepbook.extensions.trading.book.imports.table import FileRow, FileTable
 DOLLAR = "USD"
 PARTS = tuple(Decimal(part) / whole for whole in (1, 2, 3, 4) for part in range(whole + 1, 101 if whole == 1 else 12))
 """The ratios that a split may have, such as two for one and three for two."""
-CLOSE_ENOUGH = Decimal("0.002")
+CLOSE_ENOUGH = Decimal("0.002")  # the share by which a computed ratio may differ from one of `PARTS`
 
 
 def oldest_first(table: FileTable, reader: CellReader, column: str) -> list[FileRow]:
