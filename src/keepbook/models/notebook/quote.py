@@ -29,9 +29,9 @@ NEEDED, QUESTION_NEEDED, NEEDED_BY_ALL = 0.5, 0.25, 0.1
 """From which likelihood on other words are taken along, the question that was answered, and words to what names nothing
 of its own."""
 NAMED_WITHIN = 400
-"""How many letters before "she" are searched for the person whom it means."""
+"""So many letters before "she" are looked through for whom it means."""
 LEAD = 2
-"""The most words of content before an answer, such as "yes, well" before "about 48k a year"."""
+"""Words of content at most before an answer: "yes, well" before "about 48k a year"."""
 FEW_WORDS = 3
 """So few words without a frame are not offered alone."""
 FLOOR = 0.75
@@ -64,7 +64,7 @@ def trim(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _tail_start(text: str, start: int, end: int) -> int:
-    """The start of a filler at the end; `start` if there is none."""
+    """Where a filler at the end begins; `start` where there is none."""
     tail = next((one for one in _TAILS if fold_text(text[max(start, end - len(one)) : end]) == one), "")
     if tail and end - len(tail) > start and not text[end - len(tail) - 1].isalnum():
         return end - len(tail)
@@ -237,8 +237,8 @@ def _spans_needed(scene: Scene, clause: Clause, own: Span, *, ordered: bool) -> 
 
 
 def _person_needed(scene: Scene, own: Span) -> tuple[Span, ...] | None:
-    """The span that names the person meant by "she" at the beginning of a clause: the only one who fits and was named
-    before, in this turn or in the person's last. Empty if no pronoun needs one; None if it cannot be known."""
+    """Who is meant by a clause that begins with "she": the only one who fits and was named before it, in this turn or
+    the person's last. None where nobody can tell."""
     text = scene.texts[own.turn]
     pronoun = leading_pronoun(text[own.start : own.end])
     if not pronoun:

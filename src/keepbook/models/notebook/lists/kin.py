@@ -41,7 +41,7 @@ class PersonNamed(NamedTuple):
 
 
 def people_named(text: str) -> Iterator[PersonNamed]:
-    """The people whom a text names by what they are to the person ("my sister"), with the name that may follow."""
+    """Where a text names people by what they are to the person, with the name that follows."""
     words = list(_WORD.finditer(text))
     for at, owner in enumerate(words):
         if owner[0].lower() not in _OWNERS:
@@ -56,7 +56,7 @@ def people_named(text: str) -> Iterator[PersonNamed]:
 
 
 def _past_name(text: str, words: list[Any], at: int) -> int:
-    """The end of the name that may follow, as in "my sister Clare"."""
+    """Where the name ends that may follow: "my sister Clare"."""
     follows = at + 1 < len(words) and _is_blank(text, words[at].end(), words[at + 1].start())
     if follows and words[at + 1][0][:1].isupper() and not words[at + 1][0].endswith(("'s", "’s")):
         return int(words[at + 1].end())

@@ -20,7 +20,7 @@ yes or no; anything else."""
 
 MEASURED = ("time", "figure", "count")
 _FIRST_WORDS = 4
-"""The asking word of a question is among its first words, as many as this: "hey, until when …"."""
+"""So many words into a question its asking word stands: "hey, until when …"."""
 _MEASURES = word_set("much old tall long big heavy far often high fast large wide deep")
 _AMOUNTS = word_set("""
     cost costs price pay pays paid charge charges salary rent rate interest fee fees age percent percentage weight

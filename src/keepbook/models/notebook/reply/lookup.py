@@ -49,7 +49,7 @@ _OF_THE_BOOK = frozenset(map(stem, word_set("""
     all learned learnt saved stored book notes memory
     wissen weißt merken gemerkt sabes recuerdas vet husker sais souviens
 """)))  # fmt: skip
-"""A question for everything has at least one of these words; "how old am I?" asks for something else."""
+"""Of which one at least stands in it: "how old am I?" asks for something else."""
 
 _NEVER = frozenset(map(stem, word_set("never nie niemals nunca jamás aldri jamais")))
 
@@ -66,7 +66,7 @@ class LookupResult:
     disagreeing: frozenset[str] = frozenset()
     """Lines that may not both hold, by id: each is told with its day."""
     nearest: Memory | None = None
-    """The line that comes nearest if none answers; the reply says that it is only that."""
+    """Where nothing answers: the line that comes nearest, said to be no more."""
 
     @property
     def empty(self) -> bool:
@@ -199,7 +199,7 @@ _PEOPLE = frozenset(map(stem, PEOPLE))
 """Whom a question may ask about."""
 _OF_SELF = word_set("i my me mine i'm we our us ich mein meine wir yo mi mis jeg min mitt mine je mon ma mes")
 _SPEAKER = word_set("i i'm i've me we we've we're us")
-"""A line that begins with somebody else has one of these words if it is about the person too."""
+"""Of which a line that begins with somebody else has one where it is about the person too."""
 _NAMED = regex(r"\b(?:does|did|is|was|has|can|could|will|would|should)\s{1,3}([A-Z][^\W\d_]{1,30})(?:'s)?\b")
 
 
