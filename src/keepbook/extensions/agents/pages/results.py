@@ -15,6 +15,7 @@ from keepbook.doors.http.web.frame.charts import ChartCurve, curve
 from keepbook.doors.http.web.frame.numbers import plain_number
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, own_path
 from keepbook.errors import Invalid
+from keepbook.extensions.agents.book import decisions
 from keepbook.extensions.agents.book.calibration import Band
 from keepbook.extensions.agents.book.decisions import CLOSED, SIDES, Decision
 from keepbook.extensions.agents.book.outcomes.regime import REGIME_BARS
@@ -139,6 +140,7 @@ def _results_context(visit: Visit, agent: str, number: int, open_number: int) ->
     found = book.decisions.calibration(whose)
     return {
         "desks": desks,
+        "due": decisions.count_due(book),
         "chosen": chosen,
         "open": _rows(visit, open_ones),
         "closed": _rows(visit, shown),
@@ -155,10 +157,10 @@ def _results_context(visit: Visit, agent: str, number: int, open_number: int) ->
     }
 
 
-def _rows(visit: Visit, decisions: Sequence[Decision]) -> list[DecisionRow]:
-    named = names(visit, {one.agent_id for one in decisions})
-    looks = visit.book.runs.looks_at([one.run_id for one in decisions])
-    return [DecisionRow(one, named[one.agent_id], tuple(looks[one.run_id])) for one in decisions]
+def _rows(visit: Visit, found: Sequence[Decision]) -> list[DecisionRow]:
+    named = names(visit, {one.agent_id for one in found})
+    looks = visit.book.runs.looks_at([one.run_id for one in found])
+    return [DecisionRow(one, named[one.agent_id], tuple(looks[one.run_id])) for one in found]
 
 
 def plot(bands: Sequence[Band]) -> Reliability:
@@ -191,7 +193,16 @@ def _tone(value: float | None) -> str:
 
 @router.get("/results")
 def home(visit: Visiting) -> Response:
+    """To what waits for an answer; else to the kind of result that there is."""
+    count = visit.book.decisions.count
+    is_forecasts = decisions.count_due(visit.book) > 0 or not _any_of(count(forecasts=False))
+    if is_forecasts and _any_of(count(forecasts=True)):
+        return visit.back("/results/forecasts")
     return visit.back(HOME)
+
+
+def _any_of(counts: dict[str, int]) -> bool:
+    return any(counts.values())
 
 
 @router.get(HOME)

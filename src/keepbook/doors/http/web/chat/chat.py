@@ -27,6 +27,7 @@ from keepbook.doors.http.web.chat.reply_markup import (
     person_markup,
     prose,
     without_choices,
+    without_kept,
     without_marks,
 )
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
@@ -40,6 +41,7 @@ router: APIRouter = APIRouter(include_in_schema=False)
 
 templates.filters.update(
     without_choices=without_choices,
+    without_kept=without_kept,
     without_marks=without_marks,
     prose=prose,
     plain=person_markup,

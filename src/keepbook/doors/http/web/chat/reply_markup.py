@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from markupsafe import Markup, escape
 
+from keepbook.models.notebook.reply.phrases import without_lines
 from keepbook.patterns import regex
 
 _FENCE = regex(r"^ {0,3}(?P<ticks>`{3,})[ \t]*(?P<name>[^`\n]*)$")
@@ -104,6 +105,11 @@ def notebook_markup(text: str, chat: str, chats: Sequence[tuple[str, str]] = ())
 def without_choices(text: str) -> str:
     """A reply of the notebook without its numbered answers, because the page shows them as buttons."""
     return LISTED_CHOICES.sub("", CHOICES.sub("", text))
+
+
+def without_kept(text: str) -> str:
+    """A reply of the notebook that says that something was kept without the lines, because they stand in the margin."""
+    return without_lines(text, "kept")
 
 
 def without_marks(line: str) -> str:
