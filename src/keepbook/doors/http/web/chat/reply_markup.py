@@ -88,11 +88,12 @@ def prose(text: str) -> Markup:
 
 
 def notebook_markup(text: str, chat: str, chats: Sequence[tuple[str, str]] = ()) -> Markup:
-    """A reply of the notebook as HTML. Quotations are not read as markup. "Settings → Model" is a link, and so are the
-    earlier chats that it names (`chats`: title and id)."""
+    """A reply of the notebook as HTML. Quotations are not read as markup. "Settings → Model" is a link, so is the list of
+    topics in Settings, and so are the earlier chats that it names (`chats`: title and id)."""
     said = Markup(prose(text.translate(_SET_ASIDE)).translate(_PUT_BACK))  # noqa: S704 prose escapes
     words = Markup("Settings → Model")
     said = said.replace(words, Markup('<a href="/settings/model?back=/chat/{}">{}</a>').format(chat, words))
+    said = said.replace(Markup("Settings lists"), Markup('<a href="/settings#never">Settings</a> lists'))
     found = EARLIER.search(said)
     if not found or not chats:
         return said
