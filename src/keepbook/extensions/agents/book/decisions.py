@@ -321,13 +321,6 @@ def are_there(book: OpenBook) -> bool:
         return bool(_ANY.tuples(tx.conn, {"owner": tx.owner}))
 
 
-def count_due(book: OpenBook) -> int:
-    """How many forecasts are past their date and unanswered."""
-    with book.reading() as (tx, _, now):
-        found = _DUE.tuples(tx.conn, {"owner": tx.owner, "now": now})
-    return int(found[0][0])
-
-
 def list_decisions(
     tx: Tx,
     *,
@@ -437,12 +430,6 @@ def _find(tx: Tx, run_id: str) -> Any:
 
 
 _ANY = PreparedStatement(select(decisions.c.run_id).where(decisions.c.owner == bindparam("owner")).limit(1))
-_DUE = PreparedStatement(
-    select(func.count()).where(
-        decisions.c.owner == bindparam("owner"), decisions.c.state == "open",
-        decisions.c.probability.isnot(None), decisions.c.expires <= bindparam("now"),
-    )
-)  # fmt: skip
 _ONE = PreparedStatement(
     select(decisions).where(decisions.c.owner == bindparam("owner"), decisions.c.run_id == bindparam("run_id"))
 )

@@ -24,7 +24,7 @@ def hidden(visit: Visit) -> set[str]:
 
 def waiting(visit: Visit) -> dict[str, int]:
     """The forecasts past their date: only the person can say how they came out."""
-    return {"results": decisions.count_due(visit.book)}
+    return {"results": visit.book.decisions.count(forecasts=True)["due"]}
 
 
 def chat_partner(chat: Chat) -> ChatPartner | None:

@@ -15,7 +15,6 @@ from keepbook.doors.http.web.frame.charts import ChartCurve, curve
 from keepbook.doors.http.web.frame.numbers import plain_number
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, own_path
 from keepbook.errors import Invalid
-from keepbook.extensions.agents.book import decisions
 from keepbook.extensions.agents.book.calibration import Band
 from keepbook.extensions.agents.book.decisions import CLOSED, SIDES, Decision
 from keepbook.extensions.agents.book.outcomes.regime import REGIME_BARS
@@ -140,7 +139,7 @@ def _results_context(visit: Visit, agent: str, number: int, open_number: int) ->
     found = book.decisions.calibration(whose)
     return {
         "desks": desks,
-        "due": decisions.count_due(book),
+        "due": book.decisions.count(forecasts=True)["due"],
         "chosen": chosen,
         "open": _rows(visit, open_ones),
         "closed": _rows(visit, shown),
@@ -194,15 +193,11 @@ def _tone(value: float | None) -> str:
 @router.get("/results")
 def home(visit: Visiting) -> Response:
     """To what waits for an answer; else to the kind of result that there is."""
-    count = visit.book.decisions.count
-    is_forecasts = decisions.count_due(visit.book) > 0 or not _any_of(count(forecasts=False))
-    if is_forecasts and _any_of(count(forecasts=True)):
+    forecasts = visit.book.decisions.count(forecasts=True)
+    none_else = not any(visit.book.decisions.count(forecasts=False).values())
+    if forecasts["due"] or (none_else and any(forecasts.values())):
         return visit.back("/results/forecasts")
     return visit.back(HOME)
-
-
-def _any_of(counts: dict[str, int]) -> bool:
-    return any(counts.values())
 
 
 @router.get(HOME)

@@ -5,7 +5,7 @@ not recognised stays as it was written.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from markupsafe import Markup, escape
 
@@ -88,8 +88,8 @@ def prose(text: str) -> Markup:
 
 
 def notebook_markup(text: str, chat: str, chats: Sequence[tuple[str, str]] = ()) -> Markup:
-    """A reply of the notebook as HTML. Quotations are not read as markup. "Settings → Model" is a link, so is the list of
-    topics in Settings, and so are the earlier chats that it names (`chats`: title and id)."""
+    """A reply of the notebook as HTML. Quotations are not read as markup. "Settings → Model" is a link, and so are the
+    list of topics in Settings and the earlier chats that it names (`chats`: title and id)."""
     said = Markup(prose(text.translate(_SET_ASIDE)).translate(_PUT_BACK))  # noqa: S704 prose escapes
     words = Markup("Settings → Model")
     said = said.replace(words, Markup('<a href="/settings/model?back=/chat/{}">{}</a>').format(chat, words))
@@ -273,3 +273,14 @@ def _list(lines: Sequence[str], depth: int) -> Markup:
     else:
         start = Markup()
     return Markup("<ol{}>{}</ol>").format(start, items_made)
+
+
+FILTERS: Mapping[str, Callable[..., object]] = {
+    "without_choices": without_choices,
+    "without_kept": without_kept,
+    "without_marks": without_marks,
+    "prose": prose,
+    "plain": person_markup,
+    "notebook_markup": notebook_markup,
+}
+"""What templates call these."""

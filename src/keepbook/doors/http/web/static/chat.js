@@ -328,7 +328,9 @@ document.addEventListener("keydown", event => {
   if (document.activeElement?.closest(".edit[open]")) return edit(false);
   if (find("#saw")) return closeSaw();
   if (find(".given:target")) return find(".given .shut").click();
-  if (document.activeElement === field) all(".line:not(.out)", talk).at(-1)?.focus(); // there letters answer
+  if (document.activeElement !== field) return;
+  const line = all(".line:not(.out)", talk).at(-1);
+  line ? line.focus() : field.blur(); // there letters answer, or lead elsewhere
 });
 
 // The panel is closed by leading elsewhere, but the person stays where they were reading.
