@@ -64,8 +64,8 @@ class OutwardDoor:
         addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
         if not self._is_named(host) and any(map(is_inside, addresses)):
             raise ModelFailed(
-                f"{host[:100]} is an address inside a network; whoever runs this server can name it in "
-                "KEEPBOOK_MODEL_HOSTS",
+                f"{host[:100]} is an address inside a network, which is asked only where Keepbook was started with "
+                f"KEEPBOOK_MODEL_HOSTS={host[:100]}",
                 cause="inside",
             )
         if proxied:

@@ -34,6 +34,8 @@ class TrialCheck:
 
     good: bool
     words: str
+    cause: str = ""
+    """Why there was no answer, as `ModelFailed` names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,8 @@ async def try_out(model: Model, prompt_tokens: int, now: datetime) -> Trial:
         async for _ in model.reply(asked, tool):
             pass
     except ModelFailed as error:
-        return Trial((TrialCheck(False, f"No answer: {error.message}"),), Usage())
+        cause = str(error.details.get("cause") or "")
+        return Trial((TrialCheck(False, f"No answer: {error.message}", cause),), Usage())
     checks = [TrialCheck(True, "It answers in chats.")]
     if tool.used:
         checks.append(TrialCheck(True, "It calls tools, so it can remember and recall while you talk."))
@@ -94,7 +97,7 @@ async def try_out(model: Model, prompt_tokens: int, now: datetime) -> Trial:
             why = "its answers do not have the form that this needs"
         else:
             why = error.message
-        checks.append(TrialCheck(False, f"It cannot read chats for memories ({why}); the notebook reads them instead."))
+        checks.append(TrialCheck(False, f"It cannot read chats for memories ({why}); your book reads them instead."))
     else:
         spent = found.usage
         some = len(found.candidates)

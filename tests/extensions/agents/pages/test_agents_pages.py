@@ -83,7 +83,7 @@ def test_a_switch_says_what_it_did_and_offers_the_way_back_where_there_is_one(
     assert alice.agents.get(desk.id).memory_enabled
     assert toast(page.text) == "Active Memory of Swing desk is on. It starts fresh."
     assert f'<form method="post" action="/agents/{desk.id}/memory"><button class="link" data-undo>' in page.text
-    assert "Context and cost grow with every run it carries." in page.text
+    assert "Each run reads those before it, so each costs more." in page.text
     page = client.post(f"/agents/{desk.id}/memory", data={})
     assert not alice.agents.get(desk.id).memory_enabled
     assert "data-undo" not in page.text, "switched on again it starts fresh: nothing could be taken back"
@@ -97,11 +97,11 @@ def test_the_pill_counts_runs_and_turns_amber_past_twenty(client: TestClient, al
     for _ in range(20):
         ran(alice, desk, WAIT, "scheduled")
     page = client.get("/agents").text
-    assert "20 runs carried" in page
+    assert "Remembers 20 runs" in page
     assert "pill amber" not in page
     ran(alice, desk, WAIT)
     page = client.get("/agents").text
-    assert re.search(r'<span class="pill amber">.*?21 runs carried</span>', page, re.DOTALL)
+    assert re.search(r'<span class="pill amber">.*?Remembers 21 runs</span>', page, re.DOTALL)
     assert "21 runs since the last reset." in client.get(f"/agents/{desk.id}").text
     page = client.post(f"/agents/{desk.id}/reset", data={"at": "panel"})
     assert page.url.path == f"/agents/{desk.id}"
@@ -171,7 +171,7 @@ def test_memory_from_fresh_to_amber_to_reset(person: Page, alice: Any, desk: Any
     expect(card.locator(".pill")).to_have_text("Memory off")
     card.get_by_role("switch", name="Active Memory").check()
     expect(card.locator(".pill")).to_have_text("Fresh")
-    expect(card.locator(".warn")).to_contain_text("Context and cost grow")
+    expect(card.locator(".warn")).to_contain_text("Each run reads those before it")
     expect(person.locator(".toast")).to_contain_text("It starts fresh")
     expect(card.get_by_role("switch", name="Active Memory")).to_be_focused()
 
@@ -179,12 +179,12 @@ def test_memory_from_fresh_to_amber_to_reset(person: Page, alice: Any, desk: Any
     expect(person.locator("h1")).to_contain_text("Wait", timeout=15_000)
     expect(person.locator("[data-at-work]")).to_have_count(0)
     person.goto("/agents")
-    expect(card.locator(".pill")).to_have_text("1 run carried")
+    expect(card.locator(".pill")).to_have_text("Remembers 1 run")
     expect(card.locator(".pill")).to_have_class("pill on")
 
     person.goto(f"/agents/{desk.id}")
     person.get_by_role("button", name="Chat").click()
-    expect(person.locator(".chat-head")).to_contain_text("one session with its runs, 1 run carried")
+    expect(person.locator(".chat-head")).to_contain_text("one session with its runs, it remembers 1 run")
     person.wait_for_load_state()  # Enter is the script's
     person.get_by_label("Message").fill("Keep it small this week.")
     person.keyboard.press("Enter")
@@ -196,12 +196,12 @@ def test_memory_from_fresh_to_amber_to_reset(person: Page, alice: Any, desk: Any
     expect(person.locator("[aria-busy=true]")).to_have_count(0)
     person.goto(f"/agents/{desk.id}")
     expect(person.locator("#memory")).to_contain_text("2 turns in chat")
-    expect(person.locator("#memory .mark").first).to_have_text("Carrying context")
+    expect(person.locator("#memory .mark").first).to_have_text("Its earlier runs")
 
     for _ in range(20):
         ran(alice, alice.agents.get(desk.id), WAIT)
     person.goto("/agents")
-    expect(card.locator(".pill.amber")).to_have_text("21 runs carried")
+    expect(card.locator(".pill.amber")).to_have_text("Remembers 21 runs")
     card.get_by_role("button", name="Reset memory").click()
     expect(card.locator(".pill")).to_have_text("Fresh")
     expect(person.locator(".toast").last).to_contain_text("Chats and decisions stay")
@@ -211,7 +211,7 @@ def test_memory_from_fresh_to_amber_to_reset(person: Page, alice: Any, desk: Any
 def test_undo_switches_memory_off_again(person: Page, alice: Any, desk: Any) -> None:
     person.goto(f"/agents/{desk.id}")
     person.get_by_role("switch", name="Active Memory").check()
-    expect(person.locator("#memory .banner.amber")).to_contain_text("Context and cost grow")
+    expect(person.locator("#memory .banner.amber")).to_contain_text("Each run reads those before it")
     person.get_by_role("button", name="Undo").click()
     expect(person.locator(".pill")).to_have_text("Memory off")
     assert not alice.agents.get(desk.id).memory_enabled

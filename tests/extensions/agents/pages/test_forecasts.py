@@ -36,8 +36,23 @@ def test_a_forecast_is_shown_answered_and_answered_anew(client: TestClient, alic
     assert shown.index("Is it &lt;b&gt;") < shown.index("Does it rain?")
     assert "From outside" in shown
     assert "40 %" in shown
-    told = client.post(f"/results/forecasts/{due}/answer", data={"outcome": "yes", "note": "seen"})
-    assert "True" in told.text
+    opened = client.get("/results")
+    assert (opened.url.path, "Is it &lt;b&gt;due" in opened.text) == ("/results/forecasts", True), (
+        "what waits comes first"
+    )
+    menu = re.search(r'data-go="r".*?</a>', opened.text, re.DOTALL)
+    assert menu
+    assert '>1<span class="sr"> waiting</span>' in menu[0]
+    assert f"resolve={open_one}#d-{open_one}" in client.get(f"/runs/{open_one}").text
+    own = client.get(f"/runs/{due}").text
+    assert '<h1 class="own">Is it &lt;b&gt;due&lt;/b&gt;?</h1>' in own, "its question, without a date"
+    assert "<b>70\N{NO-BREAK SPACE}% likely</b>" in own
+    assert "Did it happen?" in own
+    answer = {"outcome": "yes", "note": "seen", "back": f"/runs/{due}"}
+    told = client.post(f"/results/forecasts/{due}/answer", data=answer)
+    assert told.url.path == f"/runs/{due}"
+    assert "See it among the results" in told.text
+    assert "Did it happen?" not in told.text
     assert alice.decisions.get(due).outcome == "true"
     client.post(f"/results/forecasts/{due}/answer", data={"outcome": "no"})
     done = alice.decisions.get(due)

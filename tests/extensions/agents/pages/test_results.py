@@ -82,7 +82,7 @@ def test_a_wait_offers_no_exit_and_ends_as_waited(client: Any, alice: Any, desk:
     alice.decisions.follow()
     text = client.get(HOME).text
     assert "Waited until it expired" in text
-    assert "Re-examine" not in text
+    assert "Look again" not in text
 
 
 def test_bars_that_touched_both_are_counted_as_stop_and_said_so(
@@ -106,7 +106,7 @@ def test_an_exit_is_marked_with_a_plain_form_and_says_what_it_came_to(client: An
     text = client.post(f"{HOME}/{run.id}/exit", data={"price": "108"}).text
     assert "Exited at 108: +0.80 R, +8.0 %." in text
     assert "You marked it exited at 108" in text
-    assert "Re-examine" not in text
+    assert "Look again" not in text
     assert alice.decisions.get(run.id).result_r == pytest.approx(0.8)
 
 
@@ -205,7 +205,7 @@ def test_a_person_looks_again_and_the_line_grows(
     row = person.locator(f"#d-{run.id}")
     expect(row.locator(".conv strong")).to_have_text("60")
     expect(row.locator(".spark")).to_have_count(0)
-    row.get_by_role("button", name="Re-examine").click()
+    row.get_by_role("button", name="Look again").click()
     until(lambda: [one for one in alice.runs.re_examinations(run.id) if one.status == "succeeded"])
     person.goto(HOME)
     expect(row.locator(".conv strong")).to_have_text("30")  # halfway to the stop: half of what was stated
@@ -225,7 +225,7 @@ def test_a_person_marks_an_exit(person: Page, alice: Any, desk: Any) -> None:
     person.get_by_role("button", name="Mark exited").click()
     expect(person.locator(".toast")).to_contain_text("Exited at 96.5: −0.35 R")
     expect(person.locator("#closed")).to_contain_text("You marked it exited at 96.5")
-    expect(person.get_by_role("button", name="Re-examine")).to_have_count(0)
+    expect(person.get_by_role("button", name="Look again")).to_have_count(0)
     assert alice.decisions.get(run.id).closed_by == "person"
 
 

@@ -158,7 +158,7 @@ def test_re_examined_from_its_page_the_conviction_line_grows(
     expect(person.locator("#conviction")).to_contain_text("Nobody looked at it again yet.")
     for looks in (1, 2):
         clock.forward(hours=1)
-        person.get_by_role("button", name="Re-examine").click()
+        person.get_by_role("button", name="Look at it again").click()
         expect(person.locator("#conviction .pt")).to_have_count(looks + 1)
         expect(person.locator("ol.ledger .entry")).to_have_count(looks)
     expect(person.locator(".call")).to_contain_text("when made")
@@ -167,7 +167,7 @@ def test_re_examined_from_its_page_the_conviction_line_grows(
     person.get_by_label("Price you got out at").fill("3150")
     person.get_by_role("button", name="Mark exited").click()
     expect(person.locator(".meta .mark").first).to_have_text("Exited")
-    expect(person.get_by_role("button", name="Re-examine")).to_have_count(0)
+    expect(person.get_by_role("button", name="Look at it again")).to_have_count(0)
     expect(person.locator("#conviction .pt")).to_have_count(3)
 
 

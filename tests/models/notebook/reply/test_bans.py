@@ -49,6 +49,7 @@ def test_to_stop_for_a_topic_is_a_ban_and_no_switch(talk: Any, text: str, never:
     alice, (reply,) = talk(text)
     assert alice.choices.never == never
     assert ("Shall I switch memory off?" in reply) == (never == ())
+    assert "my ex" not in reply, "it is said to the person: your ex"
     assert alice.choices.memory
 
 

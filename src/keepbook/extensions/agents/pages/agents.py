@@ -146,6 +146,15 @@ def _done_from_address(visit: Visit) -> AgentDone | None:
         return None
 
 
+def _runs_when(agent: Agent) -> str:
+    if not agent.schedule:
+        return "It runs when you say so."
+    when = schedule_in_words(agent.schedule)
+    if when == agent.schedule:
+        return "It runs by itself, by the schedule you wrote."
+    return f"It runs by itself: {when[:1].lower() + when[1:] if when.startswith('Every') else when}."
+
+
 def _done(agent: Agent, done: str) -> AgentDone | None:
     """What to say of a form that was just sent, and the form that undoes it."""
     at = f"{HOME}/{agent.id}"
@@ -163,7 +172,7 @@ def _done(agent: Agent, done: str) -> AgentDone | None:
         case "armed":
             return AgentDone(f"{agent.name} may run here.")
         case "made":
-            return AgentDone(f"{agent.name} is made. It runs when you say so.", f"{at}/remove")
+            return AgentDone(f"{agent.name} is made. {_runs_when(agent)}", f"{at}/remove")
         case "saved":
             return AgentDone("Saved.")
         case _:

@@ -20,6 +20,8 @@ from keepbook.extensions.agents.book.runs import Run
 
 SHORT = 120
 """Up to this many characters a text may stand in the headline or in a column."""
+QUESTION = "question"
+"""The slot of a forecast that says what it answers."""
 KINDS = {
     "manual": "run by hand",
     "scheduled": "scheduled run",
@@ -27,7 +29,7 @@ KINDS = {
     "recorded": "recorded from outside",
     RE_EXAMINATION: "re-examination",
 }
-STATES = {"queued": "Queued", "running": "Running", "succeeded": "Done", "failed": "Failed, transcript kept"}
+STATES = {"queued": "Queued", "running": "Running", "succeeded": "Done", "failed": "Failed, what was said is kept"}
 
 
 class Cell(NamedTuple):
@@ -67,6 +69,8 @@ class CardView:
     type: str
     title: str
     headline: str = ""
+    question: str = ""
+    """What a forecast answers; it is the title of its page."""
     conviction: str = ""
     short: list[str] = field(default_factory=list)
     cells: list[Cell] = field(default_factory=list)
@@ -141,7 +145,10 @@ def run_title(run: Run, types: CardTypes) -> str:
         return "Looked at again"
     if run.card is None:
         return "A run that failed" if run.status == "failed" else "A run at work"
-    first, _, rest = card_view(run, types).headline.partition(" ")
+    page = card_view(run, types)
+    if page.question:
+        return page.question
+    first, _, rest = page.headline.partition(" ")
     if first.isupper():
         first = first.capitalize()
     return f"{first} {rest}".strip() or types.find(run.card.type).title
@@ -160,8 +167,12 @@ def card_view(run: Run, types: CardTypes) -> CardView:
     kind, slots = types.find(run.card.type), run.card.slots
     page = CardView(kind.name, kind.title, computed=run.card.computed)
     declared = kind.slots or tuple(_guess_slot(name, value) for name, value in slots.items())
-    heading = _heading(kind, declared)
-    page.headline = " ".join(_text(slots[name]) for name in heading if slots.get(name) not in (None, ""))
+    if kind.forecast is not None and slots.get(QUESTION):
+        heading = [name for name in (QUESTION, kind.forecast.probability) if name]
+        page.question, page.headline = slots[QUESTION], _likely(slots.get(kind.forecast.probability or ""))
+    else:
+        heading = _heading(kind, declared)
+        page.headline = " ".join(_text(slots[name]) for name in heading if slots.get(name) not in (None, ""))
     for slot in declared:
         value = slots.get(slot.name)
         if slot.name not in heading and value not in (None, "", []):
@@ -171,6 +182,13 @@ def card_view(run: Run, types: CardTypes) -> CardView:
         entry, stop, target = plan
         page.cells.append(Cell("Reward", f"{abs(target - entry) / abs(entry - stop):.1f} R"))
     return page
+
+
+def _likely(probability: float | None) -> str:
+    """A probability in percent; nothing where the forecast states no single one."""
+    if probability is None:
+        return ""
+    return f"{plain_number(round(100 * probability, 1))}\N{NO-BREAK SPACE}% likely"
 
 
 def _heading(kind: CardType, slots: Sequence[Slot]) -> list[str]:

@@ -15,7 +15,7 @@ from fastapi.responses import Response
 
 from keepbook.book.ground.when import in_zone
 from keepbook.doors.http.web.frame.charts import ChartCurve, curve
-from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
+from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, own_path
 from keepbook.errors import Invalid, KeepbookError
 from keepbook.extensions.agents.book.calibration import ENOUGH, Calibration
 from keepbook.extensions.agents.book.cards import CardType
@@ -262,6 +262,13 @@ def _forecast_to_draw(rows: Sequence[ForecastRow], opened: Sequence[ForecastRow]
     return next((row for row in candidates if len(row.told) > 1), None)
 
 
+def forecast_to_answer(visit: Visit, one: Decision | None) -> ForecastRow | None:
+    """The forecast of this decision, where it is past its date and nobody has answered it."""
+    if one is None or one.probability is None or one.state != "open" or not _is_due(one, visit):
+        return None
+    return _rows(visit, [one])[0]
+
+
 def _is_due(one: Decision, visit: Visit) -> bool:
     return one.expires is not None and one.expires <= visit.now
 
@@ -299,6 +306,7 @@ def answer(
     note: Annotated[str, Form()] = "",
     known: Annotated[str, Form()] = "",
     early: Annotated[str, Form()] = "",
+    back: Annotated[str, Form()] = "",
 ) -> Response:
     """Store how a forecast came out, for the first time or in place of an earlier answer."""
     book = visit.writing()
@@ -309,6 +317,8 @@ def answer(
     except Invalid as error:
         typed = {"note": note, "known": known, "early": early, "outcome": outcome}
         return forecasts_page(visit, answering=id, wrong=error, typed=typed)
+    if back:
+        return visit.back(own_path(back), answered=id)
     return visit.back(HOME, answered=id)
 
 

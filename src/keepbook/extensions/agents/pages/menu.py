@@ -9,7 +9,7 @@ from keepbook.extensions.agents.models.talk import agent_of
 
 PLACES = (
     NavItem("agents", "Agents", "/agents", "agent", "a", hides_empty=True),
-    NavItem("results", "Results", "/results/trade-decisions", "target", "r", hides_empty=True),
+    NavItem("results", "Results", "/results", "target", "r", hides_empty=True),
 )
 
 
@@ -20,6 +20,11 @@ def hidden(visit: Visit) -> set[str]:
     if visit.book.agents.list():
         return {"results"}
     return {"agents", "results"}
+
+
+def waiting(visit: Visit) -> dict[str, int]:
+    """The forecasts past their date: only the person can say how they came out."""
+    return {"results": visit.book.decisions.count(forecasts=True)["due"]}
 
 
 def chat_partner(chat: Chat) -> ChatPartner | None:
@@ -34,7 +39,7 @@ def chat_partner(chat: Chat) -> ChatPartner | None:
 
 def _knows(agent: Agent) -> str:
     if agent.memory_enabled:
-        return f"one session with its runs, {plural(agent.memory.runs, 'run', 'runs')} carried"
+        return f"one session with its runs, it remembers {plural(agent.memory.runs, 'run', 'runs')}"
     return "Active Memory is off: it sees this chat and none of its runs"
 
 

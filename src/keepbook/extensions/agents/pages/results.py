@@ -141,6 +141,7 @@ def _results_context(visit: Visit, agent: str, *, page: int, open_page: int) -> 
     found = book.decisions.calibration(whose)
     return {
         "desks": traders,
+        "due": book.decisions.count(forecasts=True)["due"],
         "chosen": chosen,
         "open": _rows(visit, opened),
         "closed": _rows(visit, closed),
@@ -204,6 +205,11 @@ def _tone(value: float | None) -> str:
 
 @router.get("/results")
 def home(visit: Visiting) -> Response:
+    """To what waits for an answer; else to the kind of result that there is."""
+    forecasts = visit.book.decisions.count(forecasts=True)
+    none_else = not any(visit.book.decisions.count(forecasts=False).values())
+    if forecasts["due"] or (none_else and any(forecasts.values())):
+        return visit.back("/results/forecasts")
     return visit.back(HOME)
 
 

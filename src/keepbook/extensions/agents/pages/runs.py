@@ -20,6 +20,7 @@ from keepbook.extensions.agents.book.cards import RE_EXAMINATION
 from keepbook.extensions.agents.book.runs import Run, TranscriptTurn
 from keepbook.extensions.agents.pages import cards
 from keepbook.extensions.agents.pages.agents import WAIT, names
+from keepbook.extensions.agents.pages.forecasts import forecast_to_answer
 
 router: APIRouter = APIRouter(include_in_schema=False)
 
@@ -80,7 +81,8 @@ def show(visit: Visiting, id: str) -> Response:
         saw=_block_of_run(visit, id), parent=parent, parent_title=cards.run_title(parent, types) if parent else "",
         at_work=[one for one in (run, *again) if one.status in ("queued", "running")], kinds=cards.KINDS,
         busy_until=run.waits_until, states=cards.STATES, figure=plain_number,
-        signed=cards.signed_number, exited="exited" in visit.request.query_params,
+        signed=cards.signed_number, due=forecast_to_answer(visit, decision),
+        answered="answered" in visit.request.query_params, exited="exited" in visit.request.query_params,
     )  # fmt: skip
 
 

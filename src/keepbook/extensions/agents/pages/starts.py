@@ -26,6 +26,11 @@ class Template:
     at: str = "07:00"
     review: bool = False
 
+    @property
+    def runs(self) -> str:
+        """When it runs, unless that is changed in the form."""
+        return f"{WHEN[self.when]} at {self.at}"
+
 
 TEMPLATES = (
     Template(

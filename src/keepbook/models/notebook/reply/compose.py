@@ -18,7 +18,7 @@ from keepbook.models.model import Conversation, ReplyEvent, ReplyFinished, TextD
 from keepbook.models.notebook.answers.forms import opens_with_answer
 from keepbook.models.notebook.quote import TRAILING
 from keepbook.models.notebook.reply.lookup import LookupResult, asks_everything, asks_topics, find_answers
-from keepbook.models.notebook.reply.phrases import says
+from keepbook.models.notebook.reply.phrases import said_to_person, says
 from keepbook.models.notebook.reply.say import SETTINGS, describe_answer, describe_deeds
 from keepbook.models.notebook.reply.talk import ReplyContext
 from keepbook.patterns import regex
@@ -56,7 +56,7 @@ def _introduces(talk: ReplyContext, text: str) -> bool:
     orders = any(deed.act not in ("keep", "offer", "repeat") for deed in talk.view.deeds)
     asked = any(deed.asked for deed in talk.view.deeds)
     felt = _felt(talk) is not None and not talk.view.deeds
-    return not (before or orders or asked or felt or talk.tools.made or says(text, "intro"))
+    return talk.view.remembers and not (before or orders or asked or felt or talk.tools.made or says(text, "intro"))
 
 
 def _hinted(talk: ReplyContext) -> bool:
@@ -85,7 +85,7 @@ def _never_kept_notice(talk: ReplyContext) -> str:
         return talk.say("secret")
     topics = talk.view.never
     if topics and not (talk.view.asks or talk.view.deeds or talk.view.feeling):
-        return talk.say("never", topic=topics[0])
+        return talk.say("never", topic=said_to_person(talk.tongue, topics[0]))
     return ""
 
 
@@ -126,7 +126,7 @@ def _book_answer(talk: ReplyContext) -> str | None:
 def _topics_answer(talk: ReplyContext) -> str:
     topics = talk.view.topics
     if topics:
-        return talk.say("never_set", topics=", ".join(topics))
+        return talk.say("never_set", topics=", ".join(said_to_person(talk.tongue, one) for one in topics))
     return talk.say("no_topics")
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from keepbook.book.memory.memories import Memory
 from keepbook.book.text.quotation import shown_text
 from keepbook.models.notebook.reply.lookup import LookupResult, quoted_turn
-from keepbook.models.notebook.reply.phrases import day, phrase
+from keepbook.models.notebook.reply.phrases import day, phrase, said_to_person
 from keepbook.models.notebook.values import Deed
 
 SETTINGS = "Settings → Model"
@@ -107,7 +107,8 @@ def _describe_one(deed: Deed, voice: Voice) -> str:
         case "withdraw":
             return _withdrawn(deed, voice)
         case "never":
-            return voice.say("never_set", topics=", ".join(deed.topics))
+            topics = [said_to_person(voice.language, one) for one in deed.topics]
+            return voice.say("never_set", topics=", ".join(topics))
         case "undo":
             return (
                 voice.say("undone", lines=_quote_lines([deed.content])) if deed.content else voice.say("undone_order")

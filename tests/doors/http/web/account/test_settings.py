@@ -237,7 +237,7 @@ def test_a_broken_ledger_is_named(client: TestClient, alice: Any, monkeypatch: p
 def test_erasing_asks_for_the_name(client: TestClient, alice: Any) -> None:
     alice.remember("Likes bonds")
     asked = client.get("/settings/erase").text
-    assert "This cannot be undone, not even by us." in asked
+    assert "Nobody can undo this." in asked
     assert "1 memory goes" in asked
     refused = client.post("/settings/erase", data={"confirm": "Alice"})
     assert refused.status_code == 422

@@ -183,7 +183,7 @@ def test_for_a_model_that_cannot_read_chats_the_notebook_does(
     ollama.answer = lambda _: Say("Fine.")
     wish = {"model": "Ollama", "found": "Ollama|qwen2.5:14b", "do": "open"}
     page = client.post("/settings/model", data=wish).text
-    assert "It cannot read chats, so the notebook reads them." in page
+    assert "It cannot read chats, so your book reads them." in page
     assert "and your book to read chats that close" in page
     assert 'reader_model = "offline"' in config.read_text()
     chat = kb.book("alice").threads.start()

@@ -49,7 +49,7 @@ def test_a_message_is_answered_in_place_and_the_chat_gets_an_address_and_a_title
     person.goto("/chat")
     say(person, "I live in Graz.")
     expect(person.locator(".turn.me .bubble")).to_have_text("I live in Graz.")
-    expect(person.locator(".turn .said")).to_contain_text("Kept: “I live in Graz”.")
+    expect(person.locator(".turn .said")).to_have_text(re.compile(r"^\s*Kept\.\s*I am your book"))
     expect(person.locator(".turn:not(.me) .tools")).to_be_visible()
     expect(person.locator(".turn .by b")).to_have_text("Your book")
     (chat,) = alice.threads.list()
@@ -132,7 +132,7 @@ def test_without_script_a_form_posts_and_the_page_shows_the_reply(opens: Any, al
     person.goto("/chat")
     person.get_by_label("Message").fill(FACT)
     person.get_by_role("button", name="Send").click()
-    expect(person.locator(".turn .said")).to_contain_text(f"Kept: “{SAID}”.")
+    expect(person.locator(".turn .said")).to_contain_text("Kept.")
     person.get_by_role("button", name="Undo").click()
     expect(person.locator(".kept-line")).to_contain_text("Taken out again")
     assert alice.list().total == 0

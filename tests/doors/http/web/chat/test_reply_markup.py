@@ -5,7 +5,13 @@ from typing import Any
 
 import pytest
 
-from keepbook.doors.http.web.chat.reply_markup import notebook_markup, person_markup, prose, without_choices
+from keepbook.doors.http.web.chat.reply_markup import (
+    notebook_markup,
+    person_markup,
+    prose,
+    without_choices,
+    without_kept,
+)
 
 LINK = 'target="_blank" rel="noopener noreferrer nofollow"'
 
@@ -41,6 +47,8 @@ def test_what_the_notebook_quotes_stays_as_it_was_written() -> None:
 def test_a_question_that_has_buttons_is_shown_without_its_numbers() -> None:
     asked = "Kept: “I run”.\nShall I keep these?\n1. “I have 1. a cat”\n2. “I am Jo”\nSay “yes to all” or a number."
     assert without_choices(asked) == "Kept: “I run”.\nShall I keep these?"
+    assert without_kept(asked).startswith("Kept.\nShall I keep these?"), "the margin shows the line"
+    assert without_kept("I said: Kept: “I run”.") == "I said: Kept: “I run”."
     two = "Which one shall I forget?\n1. “My car”\n2. “My cat”\nSay its number.\nShall I keep these?\n5. “a”\nSay so."
     assert without_choices(two) == "Which one shall I forget?\nShall I keep these?"
     assert without_choices("You said: “2. of May”.") == "You said: “2. of May”."

@@ -105,7 +105,7 @@ def test_the_panel_of_each_reply_is_the_stored_block_and_what_was_sent(
         ]
         assert texts(shown, 'div class="well" data-answer') == [answers[call[0]] for call in others]
         # tokens: what the server counted over all requests of this reply
-        assert texts(shown, "dd") == [f"{reply.tokens_in:,}", f"{reply.tokens_out:,}"]
+        assert texts(shown, "dd") == [f"{reply.tokens_in:,} word pieces", f"{reply.tokens_out:,} word pieces"]
         assert "Runs on this machine." in shown
     assert [(one.tokens_in, one.tokens_out) for one in replies] == [(310, 12), (1290, 37), (1040, 21)]
     assert "Nothing stored answers that." in panel(client, chat, replies[1].turn)
@@ -129,7 +129,7 @@ def test_the_panel_opens_in_place_and_is_true_at_once_and_after_a_reload(person:
     buttons.nth(1).click()
     saw = person.locator("#saw")
     expect(saw.locator(".asked")).to_have_text(["“expenses in cash”", "“zzz qqq”"])
-    expect(saw.locator(".sum .all").last).to_have_text("1,327")
+    expect(saw.locator(".sum .all").last).to_have_text("1,327 word pieces")
     expect(given).to_be_hidden()
     expect(person.locator(".turn.seen")).to_have_count(1)
     before = saw.inner_text()
@@ -222,7 +222,11 @@ def test_all_of_it_can_be_read_as_it_was_sent_with_what_was_left_out(
         assert shown["What it knew"] == chat.inject()
         before, _, after = shown["Instructions"].partition("[ the lines of the book stand here ]")
         assert last.system == before + chat.inject() + after
-        assert list(shown) == ["Instructions", "What it knew", "What was said", "Tools", "The whole request"]
+        assert list(shown) == [
+            "Instructions", "What it knew", "What was said", "Tools", "The form around them", "The whole request",
+        ]  # fmt: skip
+        sizes = [int(one.replace(",", "")) for one in re.findall(r"([\d,]+) letters", page)]
+        assert sum(sizes[:-1]) == sizes[-1] == len(shown["The whole request"]), "the sizes add up"
     assert "Taken out of your book since" not in page
     alice.forget(line.id)
     page = client.get(f"/chat/{chat.id}/turns/2/sent?left=1").text

@@ -30,13 +30,13 @@ def test_what_was_never_used_stands_under_more(client: TestClient, alice: Any) -
         first, under = (set(re.findall(r'<a href="([^"]*)" data-go=', part)) for part in (above, more))
         return first, under
 
-    parts = {"/agents", "/results/trade-decisions", "/trading"}
+    parts = {"/agents", "/results", "/trading"}
     assert places()[1] == parts
     assert not places()[0] & parts
     alice.trading.create_skill("Scalper")
     assert places()[1] == parts - {"/trading"}
     alice.agents.create("Oracle", adapter="external", card_type="forecast")
-    assert places()[1] == {"/results/trade-decisions"}
+    assert places()[1] == {"/results"}
     card = {"question": "Rain?", "probability": 0.7, "resolves_by": "2031-01-01T00:00:00Z"}
     alice.decisions.record("Oracle", card)
     assert places()[0] >= parts

@@ -23,9 +23,9 @@ UNTRIED = "-"
 """The value in an address that says: the model was changed, and there was nothing to try."""
 ABLE = {
     "11": "Tested: it calls tools and reads chats.",
-    "10": "It saves to your book while you talk. It cannot read chats, so the notebook reads them.",
+    "10": "It saves to your book while you talk. It cannot read chats, so your book reads them.",
     "01": "It answers and reads chats, but cannot save to your book by itself while you talk.",
-    "00": "It answers, but cannot save to your book by itself while you talk. It cannot read chats, so the notebook "
+    "00": "It answers, but cannot save to your book by itself while you talk. It cannot read chats, so your book "
     "reads them.",
 }
 """What the result of a trial means for the person. First digit: it calls tools; second digit: it reads chats."""

@@ -33,15 +33,19 @@ THEMES = ("system", "light", "dark")
 MOST_TRIED = 2000
 YEAR = 365 * 24 * 3600
 COUNTED = {
-    "memories": "memories",
-    "versions": "versions",
-    "ledger": "ledger entries",
-    "links": "links",
+    "memories": "lines",
+    "versions": "wordings of them, earlier ones too",
+    "ledger": "changes in their history",
+    "links": "links between them",
     "threads": "chats",
     "messages": "messages",
     "notes": "notes",
-    "proposals": "proposals",
-    "injections": "blocks given to chats",
+    "proposals": "questions that waited or were answered",
+    "injections": "lists of lines that went along with chats",
+    "agents": "agents",
+    "runs": "runs of agents",
+    "decisions": "decisions and forecasts",
+    "trades": "trades",
 }
 """What a receipt counts, in words; the other tables are bookkeeping of these."""
 _NOTHING: Mapping[str, object] = {}

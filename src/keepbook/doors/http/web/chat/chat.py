@@ -21,14 +21,7 @@ from keepbook.doors.http.web.chat.articles import exchanges_again, turns_of
 from keepbook.doors.http.web.chat.chat_view import answers_from, beginning, has_news, said_at_turn
 from keepbook.doors.http.web.chat.chat_view import chat_view as whole
 from keepbook.doors.http.web.chat.exchange_page import exchange_page
-from keepbook.doors.http.web.chat.reply_markup import (
-    EARLIER,
-    notebook_markup,
-    person_markup,
-    prose,
-    without_choices,
-    without_marks,
-)
+from keepbook.doors.http.web.chat.reply_markup import EARLIER, FILTERS
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, templates
 from keepbook.doors.http.web.memory.import_page import readers
 from keepbook.errors import Conflict, Invalid, ModelFailed
@@ -38,13 +31,7 @@ from keepbook.patterns import regex
 
 router: APIRouter = APIRouter(include_in_schema=False)
 
-templates.filters.update(
-    without_choices=without_choices,
-    without_marks=without_marks,
-    prose=prose,
-    plain=person_markup,
-    notebook_markup=notebook_markup,
-)
+templates.filters.update(FILTERS)
 
 
 def chats_named_in(visit: Visit, text: str) -> list[tuple[str, str]]:

@@ -179,7 +179,7 @@ def _of_turns(visit: Visit, asked: str, known: set[str], most: int) -> Iterator[
         if address in chats or not below:
             continue
         chats.add(address)
-        yield FoundRow(f"{address}#turn-{hit.turn}", hit.title or "New chat", _day(visit, hit.at), below)
+        yield FoundRow(f"{address}#turn-{hit.turn}", hit.title or "A chat", _day(visit, hit.at), below)
         if len(chats) - len(known) >= most:
             return
 

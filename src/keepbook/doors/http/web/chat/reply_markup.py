@@ -5,10 +5,11 @@ not recognised stays as it was written.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from markupsafe import Markup, escape
 
+from keepbook.models.notebook.reply.phrases import without_lines
 from keepbook.patterns import regex
 
 _FENCE = regex(r"^ {0,3}(?P<ticks>`{3,})[ \t]*(?P<name>[^`\n]*)$")
@@ -88,10 +89,11 @@ def prose(text: str) -> Markup:
 
 def notebook_markup(text: str, chat: str, chats: Sequence[tuple[str, str]] = ()) -> Markup:
     """A reply of the notebook as HTML. Quotations are not read as markup. "Settings → Model" is a link, and so are the
-    earlier chats that it names (`chats`: title and id)."""
+    list of topics in Settings and the earlier chats that it names (`chats`: title and id)."""
     said = Markup(prose(text.translate(_SET_ASIDE)).translate(_PUT_BACK))  # noqa: S704 prose escapes
     words = Markup("Settings → Model")
     said = said.replace(words, Markup('<a href="/settings/model?back=/chat/{}">{}</a>').format(chat, words))
+    said = said.replace(Markup("Settings lists"), Markup('<a href="/settings#never">Settings</a> lists'))
     found = EARLIER.search(said)
     if not found or not chats:
         return said
@@ -104,6 +106,11 @@ def notebook_markup(text: str, chat: str, chats: Sequence[tuple[str, str]] = ())
 def without_choices(text: str) -> str:
     """A reply of the notebook without its numbered answers, because the page shows them as buttons."""
     return LISTED_CHOICES.sub("", CHOICES.sub("", text))
+
+
+def without_kept(text: str) -> str:
+    """A reply of the notebook that says that something was kept without the lines, because they stand in the margin."""
+    return without_lines(text, "kept")
 
 
 def without_marks(line: str) -> str:
@@ -266,3 +273,14 @@ def _list(lines: Sequence[str], depth: int) -> Markup:
     else:
         start = Markup()
     return Markup("<ol{}>{}</ol>").format(start, items_made)
+
+
+FILTERS: Mapping[str, Callable[..., object]] = {
+    "without_choices": without_choices,
+    "without_kept": without_kept,
+    "without_marks": without_marks,
+    "prose": prose,
+    "plain": person_markup,
+    "notebook_markup": notebook_markup,
+}
+"""What templates call these."""

@@ -154,7 +154,7 @@ def _cost(visit: Visit, message: Message) -> str:
         return f"It cost {cost_in_words(spent / A_MILLION)}, at the prices in the settings."
     if models.chat.name == message.model and isinstance(models.chat, RemoteModel) and models.chat.address.here:
         return "Runs on this machine."
-    return "The price is not known; tokens only."
+    return "What it cost is not known: no prices stand in the settings."
 
 
 def cost_in_words(cost: float) -> str:

@@ -5,7 +5,7 @@ out of what it knew, by why. Made when it is asked for and not stored; keys, hea
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +13,13 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 
-from keepbook.book.chats.threads import Message, estimate
+from keepbook.book.chats.threads import Message
 from keepbook.book.chats.view import chat_block, left_out_of_block
 from keepbook.book.memory.block import Fate
 from keepbook.book.text.block_lines import LINE
 from keepbook.book.text.quotation import shown_text
 from keepbook.doors.http.web.chat.reply_sources import reply_of
-from keepbook.doors.http.web.frame.visit import Visit, Visiting
+from keepbook.doors.http.web.frame.visit import Visit, Visiting, plural
 from keepbook.errors import Invalid, ModelFailed, NotFound
 from keepbook.models.as_sent import SentReply, sent_reply
 from keepbook.models.compress import Budget
@@ -28,6 +28,8 @@ from keepbook.models.providers.remote import ROUNDS
 
 router: APIRouter = APIRouter(include_in_schema=False)
 
+A_TOKEN = 4
+"""Letters in a token, about."""
 FIRST = 50
 """How many of the lines that were left out are listed."""
 GONE = "[ the lines of the book stand here ]"
@@ -40,11 +42,13 @@ class SentPart:
 
     name: str
     text: str
+    letters: int
+    """What it takes up in the request, marks and names of fields included, so that the parts add up to the whole."""
     of: str = ""
 
     @property
     def size(self) -> str:
-        return f"{self.of}{', ' if self.of else ''}{len(self.text):,} letters, about {estimate(self.text):,} tokens"
+        return f"{self.of}{', ' if self.of else ''}{self.letters:,} letters, about {self.letters // A_TOKEN:,} tokens"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,22 +120,33 @@ def _parts(sent: SentReply, body: str) -> list[SentPart]:
         instructions = sent.conversation.system.replace(sent.block, GONE, 1)
     else:
         instructions = sent.conversation.system
-    request: Mapping[str, Any] = {}
+    request: dict[str, Any] = {}
     if body:
         request = json.loads(body)
+    is_ascii = body.isascii()
     turns = [one for one in request.get("messages", ()) if one.get("role") not in ("system", "developer")]
     tools = request.get("tools", sent.tools)
-    parts = [SentPart("Instructions", instructions), SentPart("What it knew", sent.block)]
+    said, needed = _compact(turns, is_ascii), _compact(tools, is_ascii)
+    parts = [
+        SentPart("Instructions", instructions, len(_compact(instructions, is_ascii)) - 2),
+        SentPart("What it knew", sent.block, len(_compact(sent.block, is_ascii)) - 2),
+    ]
     if turns:
-        parts.append(SentPart("What was said", _as_json(turns), f"{len(turns)} turns"))
-    else:
-        parts.append(SentPart("", ""))
+        parts.append(SentPart("What was said", _as_json(turns), len(said), plural(len(turns), "turn", "turns")))
     if tools:
-        parts.append(SentPart("Tools", _as_json(tools), f"{len(tools)} tools"))
-    else:
-        parts.append(SentPart("", ""))
-    parts.append(SentPart("The whole request", body))
-    return [part for part in parts if part.text]
+        parts.append(SentPart("Tools", _as_json(tools), len(needed), plural(len(tools), "tool", "tools")))
+    parts = [part for part in parts if part.text]
+    if body:
+        around = {name: value for name, value in request.items() if name not in ("messages", "system", "tools")}
+        rest = len(body) - sum(part.letters for part in parts)
+        parts.append(SentPart("The form around them", _as_json(around), rest))
+        parts.append(SentPart("The whole request", body, len(body)))
+    return parts
+
+
+def _compact(told: Any, is_ascii: bool) -> str:
+    """As it stands in the request."""
+    return json.dumps(told, ensure_ascii=is_ascii, separators=(",", ":"))
 
 
 def _as_json(told: Any) -> str:

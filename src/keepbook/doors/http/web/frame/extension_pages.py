@@ -2,6 +2,7 @@
 
 PLACES: its items of the navigation, each a `NavItem`; they stand before Settings
 hidden(visit): the keys of those that stand under More for now; of these `hides_empty` is true
+waiting(visit): how many things wait for the person in a place, by its key; the menu shows the number
 chat_partner(chat): who answers in a chat that is the extension's own, a `ChatPartner`, or None
 LOADS: for each kind of load that it takes in (`book/upkeep/hooks.py`), how the pages show what came, a `LoadPage`
 """
@@ -87,6 +88,15 @@ def hidden_places(visit: "Visit") -> set[str]:
         if hasattr(module, "hidden"):
             keys |= module.hidden(visit)
     return keys
+
+
+def waiting_places(visit: "Visit") -> dict[str, int]:
+    """How many things wait for the person in each place of an extension."""
+    found: dict[str, int] = {}
+    for module in menu_modules(visit.kb.extensions):
+        if hasattr(module, "waiting"):
+            found |= module.waiting(visit)
+    return found
 
 
 def chat_partner(visit: "Visit", chat: Chat) -> ChatPartner | None:

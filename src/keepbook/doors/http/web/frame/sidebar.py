@@ -12,7 +12,7 @@ from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.book.ground.when import in_zone
 from keepbook.book.ledger.ledger import Entry
 from keepbook.book.upkeep.importers.incoming import program_name, source_of_session
-from keepbook.doors.http.web.frame.extension_pages import NavItem, hidden_places, join_places
+from keepbook.doors.http.web.frame.extension_pages import NavItem, hidden_places, join_places, waiting_places
 from keepbook.doors.http.web.frame.visit import Visit
 from keepbook.models.choose import YOUR_BOOK
 
@@ -71,6 +71,8 @@ class Side:
     places: tuple[NavItem, ...]
     under_more: tuple[NavItem, ...]
     """Places that are still empty; they are listed under More."""
+    waiting: dict[str, int]
+    """How many things wait in a place of an extension, by its key."""
 
 
 def sidebar_view(visit: Visit) -> Side:
@@ -86,7 +88,8 @@ def sidebar_view(visit: Visit) -> Side:
         model = "book only"
     twins = frozenset(title for title, times in Counter(chat.title for chat in kept[:SHOWN]).items() if times > 1)
     places, under_more = shown_places(visit)
-    return Side(groups, len(kept) > SHOWN, archived, trashed, visit.waiting, model, twins, places, under_more)
+    waiting = waiting_places(visit)
+    return Side(groups, len(kept) > SHOWN, archived, trashed, visit.waiting, model, twins, places, under_more, waiting)
 
 
 def _current_chat(visit: Visit) -> tuple[str, ...]:

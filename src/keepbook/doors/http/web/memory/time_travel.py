@@ -20,6 +20,7 @@ from keepbook.book.ground.open_book import viewing
 from keepbook.book.ground.when import in_zone, instant, parse_stamp, stamp
 from keepbook.book.ledger.ledger import Entry
 from keepbook.book.memory.history.traces import book_signs, book_state, chats_named, instants
+from keepbook.book.memory.listing import overview
 from keepbook.doors.http.web.frame.charts import Axis, strip
 from keepbook.doors.http.web.frame.visit import Visit, Visiting
 from keepbook.doors.http.web.memory.block_comparison import compare
@@ -118,6 +119,7 @@ def _show(
         found=differences(visit, then, today, chosen.known, about),
         had=len(then),
         has=len(today),
+        over=len(overview(book).kept) - len(today),
         about=about,
         exactly=exactly,
         precisely_at=f"/time?{urlencode([*query.items(), ('precisely', '1')])}#precisely",

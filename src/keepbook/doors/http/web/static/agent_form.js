@@ -11,7 +11,7 @@ const marked = link => {
   for (const one of all(".pick-one [aria-current]")) one.removeAttribute("aria-current");
   link?.setAttribute("aria-current", "true");
 };
-const ending = inside => [find(".banner.amber", inside), find(".form-end", inside)].filter(Boolean);
+const ending = inside => [find(".banner.amber", inside), ...all(".form-end", inside)].filter(Boolean);
 const ends = with_ => { const old = ending(form); old[0].before(...with_); for (const one of old) one.remove(); };
 
 document.addEventListener("click", async event => {
@@ -29,6 +29,7 @@ document.addEventListener("click", async event => {
   });
   filled = fields().map((field, at) => fresh.has(field.name) ? value(fresh.get(field.name)) : was[at]);
   marked(link);
+  form.scrollIntoView({ block: "start" });
   ends(ending(theirs));   // whether it needs a model, and what Save then says
   form.elements.when.dispatchEvent(new Event("change", { bubbles: true }));
   const toast = Object.assign(document.createElement("div"), { className: "toast" });
@@ -57,6 +58,10 @@ form?.addEventListener("change", async ({ target }) => {
   if (target.name === "schedule") form.elements.when.value = "cron";   // what was written is what counts
   const body = asked();
   const answer = await fetch(form.action, { method: "POST", body });
-  const fresh = answer.ok && pieces(await answer.text()).querySelector("#next");
-  if (fresh && String(body) === String(asked())) find("#next").replaceWith(fresh);   // unless it was changed meanwhile
+  const fresh = answer.ok && pieces(await answer.text());
+  if (!fresh || String(body) !== String(asked())) return;   // it was changed meanwhile
+  for (const place of ["#next", "#runs-when"]) {
+    const piece = fresh.querySelector(place);
+    if (piece) find(place)?.replaceWith(piece);
+  }
 });

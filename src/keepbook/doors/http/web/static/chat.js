@@ -328,7 +328,9 @@ document.addEventListener("keydown", event => {
   if (document.activeElement?.closest(".edit[open]")) return edit(false);
   if (find("#saw")) return closeSaw();
   if (find(".given:target")) return find(".given .shut").click();
-  if (document.activeElement === field) all(".line:not(.out)", talk).at(-1)?.focus(); // there letters answer
+  if (document.activeElement !== field) return;
+  const line = all(".line:not(.out)", talk).at(-1);
+  line ? line.focus() : field.blur(); // there letters answer, or lead elsewhere
 });
 
 // The panel is closed by leading elsewhere, but the person stays where they were reading.
@@ -381,6 +383,19 @@ document.addEventListener("toggle", async ({ target }) => {
   if (answer.ok) place.replaceWith(pieces(await answer.text()));
 }, true);
 
+// What was left out is shown where one reads; what was opened stays open.
+document.addEventListener("click", async event => {
+  const link = event.target.closest?.("[data-left-out]");
+  if (!link || event.metaKey || event.ctrlKey) return;
+  event.preventDefault();
+  const answer = await fetch(link.href, { headers: { "X-Partial": "1" } });
+  const told = answer.ok && find("#left-out", pieces(await answer.text()));
+  if (!told) return location.assign(link.href);
+  told.tabIndex = -1;
+  link.closest("p").replaceWith(told);
+  told.focus({ preventScroll: true });
+});
+
 // ── another version of a turn, in place; a link to a turn that was replaced leads to its version ────────────
 
 async function showVersion(address) {
@@ -429,4 +444,10 @@ for (const name of ["closed", "instead", "pencil", "refused", "archived"]) told.
 if (talk?.dataset.thread && told.search !== location.search) history.replaceState(null, "", told);
 
 if (talk?.hasAttribute("data-unpencilled")) pencil();
+// A list leads to the end of a chat, where one goes on writing: a browser that was led somewhere does not focus by itself.
+if (location.hash === "#end") {
+  history.replaceState(null, "", location.pathname + location.search);
+  const goOn = () => field?.focus({ preventScroll: true });
+  document.readyState === "complete" ? goOn() : addEventListener("load", () => setTimeout(goOn));
+}
 if (!location.hash && !find(".tour") && find("[data-turn]", talk ?? document)) toEnd(); // a tour begins at the top

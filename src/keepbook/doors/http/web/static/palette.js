@@ -4,7 +4,8 @@
 import { all, find, pieces } from "./shell.js";
 
 const WAIT_MS = 90;
-let palette, waiting, asked = null;
+let palette, waiting, asked = null, shown = null;
+let looking = Promise.resolve();
 let newest = 0;
 
 const field = () => find("#ask", palette);
@@ -27,8 +28,13 @@ function step(by) {
   choose(rows[(at + by + rows.length) % rows.length]);
 }
 
-async function look(words) {
-  if (words === asked) return;
+// The words that were asked last are not asked again; whoever waits for them waits for the same answer.
+function look(words) {
+  if (words !== asked) looking = ask(words);
+  return looking;
+}
+
+async function ask(words) {
   asked = words;
   const turn = ++newest;
   const query = new URLSearchParams({ q: words });
@@ -36,7 +42,18 @@ async function look(words) {
   if (turn !== newest || !answer?.ok) return; // what was typed meanwhile is asked for already
   const fresh = pieces(await answer.text());
   for (const id of ["found", "looked-through"]) find(`#${id}`, palette).replaceWith(find(`#${id}`, fresh));
+  shown = words;
   choose(options()[0]);
+}
+
+// What is typed, found: in the list, or on the page of the same groups where the list did not come.
+async function open(event, choice) {
+  event.preventDefault();
+  clearTimeout(waiting);
+  const words = field().value.trim();
+  if (words !== shown) await look(words);
+  if (words === shown) go(event, choice());
+  else location.assign(`/search?${new URLSearchParams({ q: words })}`);
 }
 
 function go(event, link) {
@@ -56,32 +73,25 @@ function onKey(event) {
     event.preventDefault();
     palette.close();
   } else if (key === "Enter" && (event.ctrlKey || event.metaKey)) {
-    const about = find("[data-new-about]", palette);
-    go(event, about ?? chosen());
+    open(event, () => find("[data-new-about]", palette) ?? chosen());
   }
-}
-
-async function onSubmit(event) {
-  event.preventDefault();
-  clearTimeout(waiting);
-  await look(field().value.trim());
-  go(event, chosen());
 }
 
 function make() {
   palette = find("#palette-of-page").content.firstElementChild.cloneNode(true);
   document.body.append(palette);
   palette.addEventListener("keydown", onKey);
-  find("form", palette).addEventListener("submit", onSubmit);
+  find("form", palette).addEventListener("submit", event => open(event, chosen));
   field().addEventListener("input", () => {
     clearTimeout(waiting);
+    if (field().value.trim() !== shown) choose(null); // no row stands for words that it was not found by
     waiting = setTimeout(() => look(field().value.trim()), WAIT_MS);
   });
   palette.addEventListener("click", event => {
     if (event.target === palette || event.target.closest("[data-close]")) palette.close();
     else if (event.target.closest("a")) palette.close(); // an address of this page leads to its place
   });
-  palette.addEventListener("close", () => { asked = null; });
+  palette.addEventListener("close", () => { asked = shown = null; });
 }
 
 export function openPalette(words = "") {

@@ -293,7 +293,7 @@ async function readLeft(since, address) {
     if (came) document.cookie = `keepbook_left_${id}=; path=/; max-age=0`;
     if (came && came !== "busy") break;
     if (came) navigator.sendBeacon(address); // somebody else is reading it: asked again
-    if (look && !here && !find("#talk")) reading ??= say("Reading the chat you left …", 0);
+    if (look && !here && !find("#talk")) reading ??= say("The chat you left is being read for what to keep. You need not wait.", 0);
     await wait(look ? LOOK_MS : LOOK_MS / 2);
   }
   sessionStorage.removeItem("left");

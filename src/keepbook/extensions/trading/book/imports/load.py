@@ -41,8 +41,8 @@ NET = ("ibkr-flex", "ibkr-activity", "tradingview", "plain")
 """Formats whose own profit is net of fees."""
 SHOWN = 20  # trades that a dry run answers
 _UNNAMED = (
-    "the file does not name the currency of its prices: they count in that of their deployment, "
-    f"{skills.CURRENCY} where it is new; name one in another currency"
+    f"the file does not say in which currency its prices are: they count in that of their strategy, {skills.CURRENCY} "
+    "where it is new. For another one, make a strategy in that currency first and choose it under Into"
 )
 
 
