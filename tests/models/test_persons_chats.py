@@ -27,9 +27,11 @@ def test_an_agent_ends_no_chat_in_which_the_person_spoke_and_any_that_it_recorde
     mine = alice.threads.start()
     say(kb, mine, "I live in Oslo.")
     say(kb, agent.threads.get(mine.id), "And an agent says something here.")
+    recorded = alice.thread("session-2")
+    recorded.add("user", "My own program wrote this down")
     theirs = agent.thread("session-1")
     theirs.add("user", "I live in Oslo")
-    before = mine.thread
+    before = mine.thread, recorded.thread
     for end in (
         lambda id: agent.threads.rename(id, "Renamed"),
         lambda id: agent.threads.rename(id, "Renamed", by="rules"),
@@ -38,11 +40,12 @@ def test_an_agent_ends_no_chat_in_which_the_person_spoke_and_any_that_it_recorde
         agent.threads.delete,
         lambda id: agent.threads.delete(id, memories=True),
     ):
-        with pytest.raises(NotAllowed) as refused:
-            end(mine.id)
-        assert refused.value.code == "person_only"
+        for persons in (mine, recorded):
+            with pytest.raises(NotAllowed) as refused:
+                end(persons.id)
+            assert refused.value.code == "person_only"
         end(theirs.id)
-    assert mine.thread == before
+    assert (mine.thread, recorded.thread) == before
     assert alice.threads.delete(mine.id).deleted_at
 
 

@@ -295,9 +295,12 @@ def test_notes_are_edited_searched_and_deleted(kb: Any, alice: Any) -> None:
 
 def test_a_note_outlives_its_chat_and_loses_only_the_way_back(kb: Any, alice: Any, chat: Chat, clock: Any) -> None:
     chat.add("assistant", "Start with two hives.")
+    chat.add("assistant", "Put them in the shade.")
     note = alice.notes.bookmark(chat.id, 1)
     alice.threads.delete(chat.id)
     assert alice.notes.get(note.id).turn == 1
+    with pytest.raises(Conflict, match="trash"):
+        kb.book("alice", by="agent").notes.bookmark(chat.id, 2)
     clock.forward(days=31)
     kb.sweep()
     left = alice.notes.get(note.id)

@@ -529,6 +529,21 @@ def test_what_the_person_took_back_in_the_chat_does_not_return_when_it_closes(kb
     assert contents(alice) == ["Lives in Oslo", "Has diabetes"]
 
 
+def test_what_an_agent_wrote_and_put_away_on_its_own_keeps_nothing_out(kb: Any, alice: Any) -> None:
+    use(kb, Reader([add("Has type 1 diabetes", 1), add("Lives in Oslo", 2)]))
+    chat, agent = alice.thread("mine"), kb.book("alice", by="agent")
+    chat.add("user", "I have diabetes")
+    chat.add("user", "And I live in Oslo")
+    for words, turn in (("Has diabetes", "1"), ("Lives in Oslo, Norway", "2")):
+        saved = agent.acting(thread_id=chat.id).remember(words, turn_ids=(turn,))
+        if turn == "1":
+            agent.forget(saved.id)
+        else:
+            agent.undo(saved.event)
+    assert reasons(chat.close()) == []
+    assert contents(alice) == ["Has type 1 diabetes", "Lives in Oslo"]
+
+
 def test_an_update_that_was_undone_does_not_return_when_the_chat_closes(kb: Any, alice: Any) -> None:
     home = found_by_software(alice, "Lives in Oslo")
     chat = began(kb, "We think of Bergen as home")

@@ -6,7 +6,16 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import insert
 
-from keepbook.book.chats.threads import MESSAGE_LIMIT, ROLES, Message, Thread, estimate, get_thread, to_message
+from keepbook.book.chats.threads import (
+    MESSAGE_LIMIT,
+    ROLES,
+    Message,
+    Thread,
+    estimate,
+    get_thread,
+    refuse_trash,
+    to_message,
+)
 from keepbook.book.ground import due
 from keepbook.book.ground.limits import clean_json, clean_optional, clean_text
 from keepbook.book.ground.when import later, stamp
@@ -14,7 +23,7 @@ from keepbook.book.owners.allowance import room_for_text
 from keepbook.book.owners.switches import is_memory_on
 from keepbook.book.text.indexes.turn_index import INDEXED, TurnWords
 from keepbook.book.text.indexes.words_behind import index_turns
-from keepbook.errors import Conflict, Invalid
+from keepbook.errors import Invalid
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement, set_columns
 from keepbook.storage.tables.chats import messages, threads
@@ -79,8 +88,7 @@ def add_messages(
     """Add messages to a chat, in this order. A closed chat is opened again."""
     texts = [clean_turn(one.role, one.text) for one in coming]
     thread = get_thread(tx, thread_id)
-    if thread.deleted_at is not None:
-        raise Conflict(f"chat {thread_id} is in the trash; restore it first", code="trash")
+    refuse_trash(thread)
     is_off = not is_memory_on(tx)
     rows = [
         _row(tx, thread_id, thread.turns + nth, one, text) | _unkept(is_off and not one.is_from_elsewhere)

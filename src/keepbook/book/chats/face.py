@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from keepbook.book.chats import adding, going, learned_memories, notes, pencil, threads
 from keepbook.book.chats.adding import ComingTurn
-from keepbook.book.chats.chat_facts import PERSONS_PART, person_is_heard, person_spoke
+from keepbook.book.chats.chat_facts import PERSONS_PART, person_is_heard
 from keepbook.book.chats.closing_result import ClosingResult
 from keepbook.book.chats.notes import Note
 from keepbook.book.chats.pencil import Pencil
@@ -83,12 +83,13 @@ def _moment(tx: Tx, at: Any) -> str:
 
 
 def refuse_persons_chat(book: OpenBook, tx: Tx, thread_id: str) -> None:
-    """Refuse an agent that would close, rename, archive, restore or trash a chat in which the person spoke."""
+    """Refuse an agent that would close, rename, archive, restore or trash a chat in which the person spoke, or which
+    their own program recorded."""
     if book.hand.is_person:
         return
     if is_hidden(book, tx, threads.get_thread(tx, thread_id)):
         raise threads.no_chat(thread_id)
-    if person_spoke(tx, thread_id):
+    if person_is_heard(tx, thread_id):
         book.ask("chats.end")
 
 
@@ -392,6 +393,7 @@ class Journal:
         with self._book.writing() as (tx, _):
             if not self._book.hand.is_person:
                 switches.refuse_incognito(tx, thread_id)
+                threads.refuse_trash(threads.get_thread(tx, thread_id))
             noted = notes.bookmark(tx, stamp(tx.clock()), thread_id, turn)
             self._heed_topics(tx, noted, heeded)
             return noted

@@ -343,6 +343,11 @@ def no_chat(thread_id: str) -> NotFound:
     return NotFound(f"there is no chat {thread_id!r} in this book", field="thread")
 
 
+def refuse_trash(thread: Thread) -> None:
+    if thread.deleted_at is not None:
+        raise Conflict(f"chat {thread.id} is in the trash; restore it first", code="trash")
+
+
 def is_thread_in_trash(tx: Tx, thread_id: str) -> bool:
     row = _find(tx, thread_id)
     return row is not None and row.deleted_at is not None

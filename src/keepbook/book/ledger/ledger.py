@@ -324,10 +324,13 @@ def last_actor(tx: Tx, memory_id: str, actions: tuple[str, ...]) -> str | None:
     return tx.conn.execute(select(ledger.c.actor).where(*mine).order_by(ledger.c.seq.desc()).limit(1)).scalar()
 
 
+AWAY_OR_BACK = ("forget", "delete", "undo", "restore")
+"""The actions that put a memory away or bring it back."""
+
+
 def is_put_away_by_person(tx: Tx, memory_id: str) -> bool:
     """Whether the person put a memory away last (forgot, deleted), themselves or by a tool in one of our own chats."""
-    away = ("forget", "delete", "undo", "restore")
-    mine = (ledger.c.owner == tx.owner, ledger.c.memory_id == memory_id, ledger.c.action.in_(away))
+    mine = (ledger.c.owner == tx.owner, ledger.c.memory_id == memory_id, ledger.c.action.in_(AWAY_OR_BACK))
     last = select(ledger.c.actor, ledger.c.thread_id).where(*mine).order_by(ledger.c.seq.desc()).limit(1)
     row = tx.conn.execute(last).first()
     return row is not None and is_by_person(tx, row.actor, row.thread_id)
