@@ -150,4 +150,7 @@ def _has_more_than(least: float, clause: Clause, order: Order, *, learned: bool)
     """What names nothing ("forget that", "just kidding") is an order however it is read."""
     acts = clause.move.acts
     names = order.rest_start < order.rest_end
-    return not learned or not names or acts["talk"] < PERHAPS_TALK or acts[order.act] >= least
+    chance = acts[order.act]
+    if order.act == "never":  # "stop remembering stuff about work" has the words of both
+        chance += acts["off"]
+    return not learned or not names or acts["talk"] < PERHAPS_TALK or chance >= least
