@@ -18,6 +18,7 @@ import numpy as np
 
 from keepbook.book.text import topic_words
 from keepbook.book.text.topic_meaning import (
+    EVERYDAY,
     Layer,
     TopicExample,
     directions_of,
@@ -62,9 +63,17 @@ def with_lines(sentences: list[TopicExample]) -> list[TopicExample]:
 
 
 def of_every_group(sentences: list[TopicExample]) -> list[TopicExample]:
-    """What is about none of them is so for each."""
-    groups = sorted({one.group for one in sentences} - {NONE})
-    return [one._replace(group=name) for one in sentences for name in (groups if one.group == NONE else [one.group])]
+    """A sentence of every day once for each group, with what it is for that group."""
+    groups = groups_of(sentences)
+    found = []
+    for one in sentences:
+        names = groups if one.group in (NONE, EVERYDAY) else [one.group]
+        found += [TopicExample(name, one.text, one.is_about(name)) for name in names]
+    return found
+
+
+def groups_of(sentences: list[TopicExample]) -> list[str]:
+    return sorted({one.group for one in sentences} - {NONE, EVERYDAY})
 
 
 class Words:
@@ -107,7 +116,7 @@ def main() -> None:
     directions = dict(
         zip((one.text for one in sentences), embedder.embed([one.text for one in sentences]), strict=True)
     )
-    groups = sorted({one.group for one in sentences} - {NONE})
+    groups = groups_of(sentences)
     neutral = {one.text for one in sentences if one.group == NONE}
 
     def layers(of: list[TopicExample]) -> dict[str, Layer]:

@@ -24,6 +24,8 @@ misses there, and of those that are meant there, which may be about both groups.
 WIDTH, KNOWN, APART = 3.0, 600, 0.01
 """How fast nearness falls with distance, how many known vectors there are, and below which eigenvalue directions count
 as the same."""
+EVERYDAY = "everyday"
+"""Sentences that people say of themselves, judged for every group."""
 EVERY = 4
 """When weights are learned at run time, only every fourth sentence of other groups is used."""
 
@@ -69,14 +71,24 @@ class Layer(NamedTuple):
 class TopicExample(NamedTuple):
     group: str
     text: str
-    meant: bool
+    meant: bool = False
+    about: tuple[str, ...] = ()
+    """The groups that a sentence of EVERYDAY is about; of all others it is known that it is not about them."""
+
+    def is_about(self, group: str) -> bool:
+        return group in self.about or (self.meant and self.group == group)
+
+    def is_judged_for(self, group: str) -> bool:
+        """Whether somebody has said if it is about the group."""
+        return self.group in (group, EVERYDAY)
 
 
 @cache
 def topic_examples() -> tuple[TopicExample, ...]:
     """Sentences that belong to a topic, and sentences that only sound like it."""
     lines = (Path(__file__).parent / "topics.jsonl").read_text(encoding="utf-8").splitlines()
-    return tuple(TopicExample(**json.loads(line)) for line in lines)
+    rows = map(json.loads, lines)
+    return tuple(TopicExample(**row | {"about": tuple(row.get("about", ()))}) for row in rows)
 
 
 def meaning_score(text: str, group: str, sense: Sense) -> float | None:
@@ -160,12 +172,21 @@ def layer_of(sentences: Sequence[TopicExample], directions: "Floats", known: "Fl
     """The known vectors and their weights for one group."""
     import numpy as np  # as above
 
-    meant = np.array([one.group == group and one.meant for one in sentences], float)
-    counts = [1.0 if one.group == group else MEANT_ELSEWHERE if one.meant else FROM_ELSEWHERE for one in sentences]
+    meant = np.array([one.is_about(group) for one in sentences], float)
+    counts = [_count_for(group, one) for one in sentences]
     sizes, turn = np.linalg.eigh(near(known, known).astype(float))
     apart = (turn / np.sqrt(sizes.clip(APART))) @ turn.T  # so that known vectors close to each other count once
     found = logistic(near(directions, known).astype(float) @ apart, meant, np.array(counts), STRENGTH)
     return Layer(known, np.append(apart @ found[:-1], found[-1]).astype(np.float32))
+
+
+def _count_for(group: str, one: TopicExample) -> float:
+    """How much a sentence counts while a group is learned."""
+    if one.is_judged_for(group):
+        return 1.0
+    if one.meant:
+        return MEANT_ELSEWHERE
+    return FROM_ELSEWHERE
 
 
 def logistic(rows: "NDArray[np.float64]", meant: "Floats", counts: "Floats", strength: float) -> "NDArray[np.float64]":
