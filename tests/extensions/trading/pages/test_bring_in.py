@@ -40,7 +40,7 @@ def test_a_known_export_is_shown_and_then_loaded(client: TestClient, alice: Any)
     assert "Loading 0 of" in done
     shown = client.get(to[1]).text
     assert "5 trades came in." in shown
-    assert "rows paired" in shown
+    assert "made up closed trades" in shown
     assert "Not taken" in shown
     assert f'href="{to[1]}">5 trades</a>' in client.get("/trading/import").text
     undone = client.post(f"{to[1]}/undo").text

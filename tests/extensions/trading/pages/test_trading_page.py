@@ -141,7 +141,7 @@ def test_a_deployment_that_has_ended_ends_its_curve_there(client: Any, alice: An
 def test_events_show_what_they_may_do_to_what_is_open(client: Any, kb: Any, alice: Any, desk: Any) -> None:
     exposed(kb, alice, desk, NOW)
     text = seen(client.get(f"/trading/{desk.id}"))
-    assert "Next 72 hours, importance .40 and up" in text
+    assert "Next 72 hours, what may move prices" in text
     assert "today 15:00 , in 4 h 43 m US consumer prices importance .92" in text  # in Vienna
     assert "BTC/USDT short $1,838 3 1.2 % −2.9 %" in text
     assert "ETH/USDT long $2,310 3 1.8 % −4.1 %" in text
@@ -157,7 +157,9 @@ def test_open_positions_stand_at_the_last_price(client: Any, kb: Any, alice: Any
     assert "ETH/USDT long 0.7 3,250 3,300 +35.00 +1.5 %" in text
     assert "BTC/USDT short 0.02 92,500 91,900 +12.00 +0.6 %" in text
     alice.trading.load("positions", held, deployment=desk.id)
-    assert "XRP/USDT long 100 0.5 — no price on record" in seen(client.get(f"/trading/{desk.id}"))
+    text = seen(client.get(f"/trading/{desk.id}"))
+    assert "XRP/USDT long 100 0.5 — no price on record" in text
+    assert "Where no price is known, what it would come to now cannot be said." in text
 
 
 def test_the_last_trades_stand_here_and_all_of_them_on_their_page(client: Any, alice: Any, desk: Any) -> None:

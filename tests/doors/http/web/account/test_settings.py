@@ -238,7 +238,7 @@ def test_erasing_asks_for_the_name(client: TestClient, alice: Any) -> None:
     alice.remember("Likes bonds")
     asked = client.get("/settings/erase").text
     assert "Nobody can undo this." in asked
-    assert "1 memory goes" in asked
+    assert "1 line goes" in asked
     refused = client.post("/settings/erase", data={"confirm": "Alice"})
     assert refused.status_code == 422
     assert 'aria-describedby="bad-confirm"' in refused.text
@@ -248,10 +248,10 @@ def test_erasing_asks_for_the_name(client: TestClient, alice: Any) -> None:
 def test_erasing_asks_for_the_name_that_the_pages_show(client: TestClient, alice: Any) -> None:
     alice.choose(name="Alice Moen")
     alice.remember("Likes bonds")
-    assert "Type <b>Alice Moen</b> to confirm" in client.get("/settings/erase").text
+    assert "type the name of this book: <b>“Alice Moen”</b>" in client.get("/settings/erase").text
     assert client.post("/settings/erase", data={"confirm": "alice"}).status_code == 422
     receipt = client.post("/settings/erase", data={"confirm": " Alice Moen "})
-    assert "Everything of Alice Moen is gone" in receipt.text
+    assert "Everything in the book of Alice Moen is gone" in receipt.text
     assert alice.list(state="all").total == 0
 
 
@@ -261,7 +261,7 @@ def test_erasing_leaves_a_receipt_and_nothing_else(client: TestClient, alice: An
     receipt = client.post("/settings/erase", data={"confirm": "alice"})
     assert receipt.status_code == 200
     assert "The book is erased" in receipt.text
-    assert '<tr><td>Memories</td><td class="n">1</td></tr>' in receipt.text
+    assert '<tr><td>Lines</td><td class="n">1</td></tr>' in receipt.text
     assert '<tr><td>Notes</td><td class="n">1</td></tr>' in receipt.text
     assert alice.list(state="all").total == 0
     assert not alice.notes.list()

@@ -396,7 +396,7 @@ def test_moving_on_closes_the_chat_and_the_next_page_shows_what_it_kept(
     leaving[way].first.click()
     toast = person.locator("#toasts .toast")
     if way == "other page":
-        expect(toast).to_have_text("Reading the chat you left …")
+        expect(toast).to_have_text("The chat you left is being read for what to keep. You need not wait.")
     assert alice.list().total == 0
     drawn.set()
     if way == "other page":
@@ -550,8 +550,8 @@ def test_a_deleted_chat_is_shown_as_such_and_restored_from_the_trash(client: Tes
     assert chat.thread.deleted_at is None
     client.post(f"/chat/{chat.id}/delete")
     assert f'href="/chat/{chat.id}/purge">Delete for good' in client.get("/search?trash=1").text
-    assert "This cannot be undone" in client.get(f"/chat/{chat.id}/purge").text
-    assert "This cannot be undone" in client.post(f"/chat/{chat.id}/purge").text, "it asks first"
+    assert "Nobody can undo this" in client.get(f"/chat/{chat.id}/purge").text
+    assert "Nobody can undo this" in client.post(f"/chat/{chat.id}/purge").text, "it asks first"
     gone = client.post(f"/chat/{chat.id}/purge", data={"sure": "yes"})
     assert (str(gone.url).endswith("/search?trash=1"), "The trash is empty." in gone.text) == (True, True)
     assert client.get(f"/chat/{chat.id}").status_code == 404

@@ -216,7 +216,13 @@ def test_all_of_it_can_be_read_as_it_was_sent_with_what_was_left_out(
     for reply, numbers in zip([one for one in chat.messages() if one.role == "assistant"], made_of, strict=True):
         assert f'href="/chat/{chat.id}/turns/{reply.turn}/sent"' in panel(client, chat, reply.turn)
         page = client.get(f"/chat/{chat.id}/turns/{reply.turn}/sent").text
-        shown = dict(zip(texts(page, "summary><b"), texts(page, 'pre tabindex="0" aria-label="[^"]*"'), strict=False))
+        shown = dict(
+            zip(
+                texts(page, "summary><svg[^>]*><use[^>]*></svg><b"),
+                texts(page, 'pre tabindex="0" aria-label="[^"]*"'),
+                strict=False,
+            )
+        )
         last = wire.received[numbers[-1]]
         assert shown["The whole request"] == last.body.decode()
         assert shown["What it knew"] == chat.inject()

@@ -161,7 +161,7 @@ def test_a_coin_that_a_fee_was_paid_in_is_not_what_shares_are_priced_in(posted: 
         assert (list(made.profits), made.unconverted) == ([currency], left)
     made = posted.book("paid in coins").trading.bring_in(text.replace("1 USD", "0.1 BNB").encode())
     assert (list(made.profits), made.unconverted) == ([""], {"BNB": 0.1005})
-    assert any("does not name the currency of its prices" in note for note in made.notes)
+    assert any("in which currency its prices are" in note for note in made.notes)
 
 
 def test_one_side_alone_of_a_trade_is_refused_in_words(posted: Keepbook) -> None:
