@@ -12,6 +12,7 @@ from keepbook.book.ground import stored_json
 from keepbook.book.ground.in_pieces import PIECE_SECONDS, Gaps
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import later, stamp
+from keepbook.book.ledger import ledger
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
@@ -54,7 +55,11 @@ def _memory_ids(tx: Tx, thread_id: str, *where: ColumnElement[bool]) -> list[str
 def memories_taken_back(tx: Tx, thread_id: str) -> list[TakenBack]:
     """The memories of this chat that the person (or the agent, when told to) has removed again."""
     rows = _TAKEN_BACK.tuples(tx.conn, {"owner": tx.owner, "thread": thread_id})
-    return [TakenBack(content, frozenset(stored_json.load_json(turn_ids))) for content, turn_ids in rows]
+    return [
+        TakenBack(content, frozenset(stored_json.load_json(turn_ids)))
+        for id, content, turn_ids in rows
+        if content is None or ledger.is_put_away_by_person(tx, id)
+    ]
 
 
 _back = versions.alias()
@@ -66,7 +71,7 @@ _undone = exists().where(
     _back.c.restored_from < versions.c.version,
 )
 _TAKEN_BACK = PreparedStatement(
-    select(versions.c.content, versions.c.turn_ids)
+    select(versions.c.memory_id, versions.c.content, versions.c.turn_ids)
     .join(memories, and_(memories.c.owner == versions.c.owner, memories.c.id == versions.c.memory_id))
     .where(versions.c.owner == bindparam("owner"), versions.c.thread_id == bindparam("thread"), or_(_gone, _undone))
     .order_by(versions.c.memory_id, versions.c.version)
