@@ -891,3 +891,15 @@ def test_others_write_while_a_chat_goes_and_comes_with_its_memories(
         alice.threads.delete(chat.id, memories=True)
     assert alice.list().total == 0
     assert alice.verify().ok
+
+
+def test_what_an_agent_put_away_is_not_taken_for_what_the_person_took_back(kb: Any, alice: Any) -> None:
+    chat, agent = alice.threads.start(), kb.book("alice", by="agent")
+    chat.add("user", "I have a boat in the harbour and a dog called Rex.", parts={"deeds": []})
+    theirs = agent.remember("Has a boat in the harbour", thread_id=chat.id, turn_ids=["1"])
+    agent.forget(theirs.id)
+    mine = alice.remember("Has a dog called Rex", thread_id=chat.id, turn_ids=["1"])
+    alice.forget(mine.id)
+    with alice.reading() as (tx, _, _):
+        back = learned_memories.memories_taken_back(tx, chat.id)
+    assert [one.content for one in back] == ["Has a dog called Rex"]

@@ -3,7 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, and_, bindparam, exists, false, or_, select
 
@@ -12,12 +12,10 @@ from keepbook.book.ground import stored_json
 from keepbook.book.ground.in_pieces import PIECE_SECONDS, Gaps
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import later, stamp
-from keepbook.book.ledger.ledger import AWAY_OR_BACK
+from keepbook.book.ledger import ledger
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
-from keepbook.storage.tables.chats import threads
-from keepbook.storage.tables.ledger import ledger
 from keepbook.storage.tables.memory import memories, versions
 
 
@@ -55,10 +53,13 @@ def _memory_ids(tx: Tx, thread_id: str, *where: ColumnElement[bool]) -> list[str
 
 
 def memories_taken_back(tx: Tx, thread_id: str) -> list[TakenBack]:
-    """The memories of this chat that were removed again: by the person (or the agent, when told to), or by an agent if
-    it had not written them itself. An agent that puts away what it wrote says nothing about the person's words."""
+    """The memories of this chat that the person (or the agent, when told to) has removed again."""
     rows = _TAKEN_BACK.tuples(tx.conn, {"owner": tx.owner, "thread": thread_id})
-    return [TakenBack(content, frozenset(stored_json.load_json(turn_ids))) for content, turn_ids in rows]
+    return [
+        TakenBack(content, frozenset(stored_json.load_json(turn_ids)))
+        for id, content, turn_ids in rows
+        if content is None or ledger.is_put_away_by_person(tx, id)
+    ]
 
 
 _back = versions.alias()
@@ -69,29 +70,10 @@ _undone = exists().where(
     _back.c.version > versions.c.version,
     _back.c.restored_from < versions.c.version,
 )
-_last, _later = ledger.alias("last_away"), ledger.alias("later_away")
-
-
-def _moves(entry: Any) -> ColumnElement[bool]:
-    """Whether an entry of the ledger puts this memory away, or brings it back."""
-    mine = and_(entry.c.owner == bindparam("owner"), entry.c.memory_id == versions.c.memory_id)
-    return and_(mine, or_(*(entry.c.action == action for action in AWAY_OR_BACK)))
-
-
-_of_ours = exists().where(
-    threads.c.owner == bindparam("owner"), threads.c.id == _last.c.thread_id, threads.c.session.is_(None)
-)
-_by_person = exists().where(
-    _moves(_last),
-    or_(_last.c.actor == "person", _of_ours),
-    ~exists().where(_moves(_later), _later.c.seq > _last.c.seq),
-)
-_counts = or_(versions.c.written_by.is_(None), memories.c.purged_at.is_not(None), _by_person)
 _TAKEN_BACK = PreparedStatement(
-    select(versions.c.content, versions.c.turn_ids)
+    select(versions.c.memory_id, versions.c.content, versions.c.turn_ids)
     .join(memories, and_(memories.c.owner == versions.c.owner, memories.c.id == versions.c.memory_id))
-    .where(versions.c.owner == bindparam("owner"), versions.c.thread_id == bindparam("thread"))
-    .where(or_(_gone, _undone), _counts)
+    .where(versions.c.owner == bindparam("owner"), versions.c.thread_id == bindparam("thread"), or_(_gone, _undone))
     .order_by(versions.c.memory_id, versions.c.version)
 )
 
