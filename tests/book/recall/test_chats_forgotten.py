@@ -1,11 +1,15 @@
 """What is never to be remembered, or was asked to be forgotten, comes through no way of asking chats."""
 
+from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from tests.book.recall.test_recall_property import shown_by
 
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory.proposals import note_forgotten
+from keepbook.book.recall.turns import hits
+from keepbook.book.text.topics import find_topics
 
 
 def test_a_topic_never_to_be_remembered_is_in_no_hit(alice: Any) -> None:
@@ -20,6 +24,31 @@ def test_a_topic_never_to_be_remembered_is_in_no_hit(alice: Any) -> None:
     assert any("golf" in text for text in before)
     assert shown_by(alice, "Sundays") == {"After it on Sundays we eat cake at the club"}
     assert shown_by(alice, "golf") <= {"After it on Sundays we eat cake at the club"}
+
+
+def test_of_a_long_turn_its_beginning_and_the_passage_shown_are_looked_through(
+    alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice.choose(never=["golf"])
+    filling = "The harbour lay quiet under a grey sky, and nobody spoke. " * 400
+    for session, told in (("one", "The ferry leaves at nine."), ("two", "The ferry leaves for the golf course.")):
+        alice.thread(session).add("user", f"{filling}{told}")
+        alice.thread(session).add("user", "Bring bread.")
+    letters: list[int] = []
+
+    def counted(text: str, topics: Sequence[str]) -> list[str]:
+        letters.append(len(text))
+        return find_topics(text, topics)
+
+    monkeypatch.setattr(hits, "find_topics", counted)
+
+    told = [hit.text for hit in alice.recall_chats("ferry")]
+    assert any("at nine" in text for text in told)
+    beside = [one.text for hit in alice.recall_chats("bread", limit=2, around=1) for one in hit.around]
+    assert beside
+    told += [line.text for line in alice.timeline("ferry")]
+    assert not any("golf" in text for text in (*told, *beside))
+    assert max(letters) <= hits.LOOKED_THROUGH
 
 
 def test_a_title_made_of_what_was_withdrawn_is_not_told(alice: Any) -> None:

@@ -23,6 +23,7 @@ from keepbook.book.recall.turns.hits import (
     passage_fields,
     recalled_rows,
     turn_rows,
+    without_topics,
     without_withdrawn_titles,
 )
 from keepbook.book.recall.turns.later_words import MAKES_WAY_FROM, later_words
@@ -234,7 +235,7 @@ def recall_chats(
         hits = _with_later_words(tx, hits, ranked, wanted, room)
     if wanted.around:
         hits = with_neighbours(tx, hits, wanted.around, ranked.asked.wanted)
-    hits = without_withdrawn_titles(tx, within_room(hits, room))
+    hits = without_withdrawn_titles(tx, without_topics(tx, within_room(hits, room)))
     if wanted.order == "time":
         hits.sort(key=lambda hit: (hit.at, hit.thread_id, hit.turn))
     return hits

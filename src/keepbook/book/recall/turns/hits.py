@@ -17,6 +17,10 @@ from keepbook.book.text.words import content_words
 from keepbook.storage.database import Tx
 from keepbook.storage.tables.chats import messages, threads
 
+LOOKED_THROUGH = 2000
+"""How many letters of a turn are looked through for topics before a passage of it is chosen: twice a passage, and more
+than most turns have. Looking takes up to 25 ms for a thousand letters and topics of eight groups."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaidPassage:
@@ -80,13 +84,33 @@ def turn_rows(tx: Tx, keys: Iterable[TurnPlace]) -> dict[TurnPlace, Any]:
 
 
 def recalled_rows(tx: Tx, keys: Iterable[TurnPlace]) -> dict[TurnPlace, Any]:
-    """The same without what the person asked to forget, and without topics never to be remembered."""
+    """The same without what the person asked to forget, and without topics never to be remembered. Only the beginning
+    of a long turn is looked through; `names_topic` looks at the passage of it that would be shown."""
     silent = turns_not_recalled(tx)
     rows = turn_rows(tx, [key for key in keys if key[1] not in silent.get(key[0], ())])
     never = get_choices(tx).never
     if not never:
         return rows
-    return {key: row for key, row in rows.items() if not find_topics(row.text, never)}
+    return {key: row for key, row in rows.items() if not find_topics(row.text[:LOOKED_THROUGH], never)}
+
+
+def names_topic(tx: Tx, passage: str, length: int) -> bool:
+    """Whether a passage of a turn of so many letters names a topic never to be remembered. Short turns have been looked
+    through whole."""
+    never = get_choices(tx).never
+    if not never or length <= LOOKED_THROUGH:
+        return False
+    return any(find_topics(passage[at : at + LOOKED_THROUGH], never) for at in range(0, len(passage), LOOKED_THROUGH))
+
+
+def without_topics(tx: Tx, hits: Sequence[ChatHit]) -> list[ChatHit]:
+    """The hits, and of the turns around them those, whose passage names no topic never to be remembered."""
+    found = []
+    for hit in hits:
+        if not names_topic(tx, hit.text, hit.length):
+            around = tuple(one for one in hit.around if not names_topic(tx, one.text, one.length))
+            found.append(replace(hit, around=around))
+    return found
 
 
 def without_withdrawn_titles(tx: Tx, hits: Sequence[ChatHit]) -> list[ChatHit]:

@@ -16,7 +16,7 @@ from keepbook.book.owners.owners import zone_name
 from keepbook.book.recall.memories import ALIKE_FROM, Hit, check_query, leading, recall
 from keepbook.book.recall.turns.beside import LINE
 from keepbook.book.recall.turns.chat_wording import is_acknowledgement
-from keepbook.book.recall.turns.hits import recalled_rows
+from keepbook.book.recall.turns.hits import names_topic, recalled_rows
 from keepbook.book.recall.turns.passage_search import find_passage
 from keepbook.book.recall.turns.ranking import RankedTurns, rank_turns, turns_within
 from keepbook.book.recall.turns.told_days import told_days
@@ -106,6 +106,8 @@ def _told(tx: Tx, ranked: RankedTurns, zone: str) -> Iterator[TimelineLine]:
         for piece in told_days(row.text, at, zone):
             text = row.text[piece.start : piece.end]
             shown = find_passage(text, EVENT, ranked.asked.wanted)
+            if names_topic(tx, text[shown.start : shown.end], len(row.text)):
+                continue
             yield TimelineLine(
                 day=piece.day, text=text[shown.start : shown.end].strip(), thread_id=row.thread_id, turn=row.turn,
                 memory_id=None, said_at=at, relevance=ranked.relevance[key], recorded_by=row.recorded_by,
