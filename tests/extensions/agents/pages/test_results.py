@@ -150,7 +150,7 @@ def test_the_figures_on_the_page_are_those_of_the_book(client: Any, alice: Any, 
     text = client.get(HOME).text.replace("\N{NO-BREAK SPACE}", " ")
     assert f"{found.right} of 40" in text
     assert f"{found.brier:.3f}" in text
-    assert f"base rate {found.base_brier:.3f}" in text
+    assert f"always the usual share: {found.base_brier:.3f}" in text
     assert f"{found.expectancy:+.2f} R".replace("-", "−") in text
     told = [band for band in found.bands if band.interval is not None]
     assert 0 < len(told) < len(found.bands), "bands of fewer than six say no share"

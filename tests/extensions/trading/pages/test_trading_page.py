@@ -80,7 +80,7 @@ def test_the_list_shows_what_each_deployment_came_to(client: Any, alice: Any, de
     text = seen(answer)
     assert "Range breakout" in text
     assert "Goes with what breaks out." in text
-    assert re.search(r"Kraken, paper Running .*Kraken · 10,000 USDT · since 14 Aug \+117\.00 — .*−0\.2 % 22 0", text)
+    assert re.search(r"Kraken, paper In use .*Kraken · 10,000 USDT · since 14 Aug \+117\.00 — .*−0\.2 % 22 0", text)
     assert re.search(r"First try Ended .*ended 1 Sep — no closed trades yet", text)
     assert answer.text.count('class="spark"') == 1
 
@@ -97,7 +97,7 @@ def test_a_skill_without_a_deployment_offers_one(client: Any, alice: Any) -> Non
 
 def test_the_figures_stand_with_their_names(client: Any, desk: Any) -> None:
     text = seen(client.get(f"/trading/{desk.id}"))
-    assert "Running deployed 14 Aug Kraken 22 closed trades 0 open positions" in text
+    assert "In use deployed 14 Aug Kraken 22 closed trades 0 open positions" in text
     assert "Profit +117 USDT, +1.2 %" in text
     assert re.search(r"Sharpe — 22 trades in \d+ days; from 30 of both on", text)
     assert "Average win" in text
@@ -398,7 +398,7 @@ def test_skills_deployments_and_trades_come_from_files_alone(client: Any, alice:
     text = seen(send(client, "/trading/load", f"deployment,{HEADER}", *lines, f"Nobody,{trade_lines()[1]}"))
     assert "22 new rows" in text
     assert "There is no deployment 'Nobody' in this book" in text
-    assert "Carry main Running" in seen(client.get("/trading"))
+    assert "Carry main In use" in seen(client.get("/trading"))
 
 
 def test_what_is_no_such_file_is_said_at_the_file(client: Any, alice: Any, desk: Any) -> None:
