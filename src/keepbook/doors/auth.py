@@ -49,6 +49,8 @@ class Caller:
     """Whether a program calls the API, and not one of our pages."""
     name: str | None = None
     """The name of its token."""
+    counted_as: str | None = None
+    """The id of the token with which its requests are counted: that of its owner which made it, or itself."""
 
     @cached_property
     def as_actor(self) -> Actor:
@@ -153,7 +155,10 @@ def caller_for(
     session = None
     if page:
         session = secret
-    return Caller(token.owner, kind, scopes, token.id, name=token.name, agent=token.agent, session=session)
+    first = kb.tokens.first_maker(token)
+    return Caller(
+        token.owner, kind, scopes, token.id, counted_as=first, name=token.name, agent=token.agent, session=session
+    )
 
 
 def _as_person(scopes: frozenset[str], acts: str | None) -> bool:

@@ -9,6 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from keepbook import Keepbook
+from keepbook.book.owners.tokens import NewToken
 from keepbook.doors.auth import is_local
 from keepbook.doors.http.app import create_app
 from keepbook.doors.http.gate import HEADERS
@@ -69,6 +70,21 @@ def test_answers_say_how_many_requests_are_left(kb: Keepbook) -> None:
     ]  # fmt: skip
     assert {one.headers["RateLimit-Policy"] for one in told} == {'"requests";q=2;w=60'}
     assert "RateLimit" not in asking.get("/health").headers, "which is not counted"
+
+
+def test_tokens_are_counted_with_the_one_of_their_owner_that_made_them(kb: Keepbook) -> None:
+    kb.settings = kb.settings.but(rate_per_minute=2)
+    host, mine = kb.tokens.create(kind="service"), kb.tokens.create("alice")
+    minted = kb.tokens.create("alice", made_with=mine.known.id)
+    again = kb.tokens.create("alice", kind="agent", made_with=minted.known.id)
+    guests = [kb.tokens.create(name, made_with=host.known.id) for name in ("bob", "cleo")]
+    asking = TestClient(create_app(kb), base_url="http://127.0.0.1", client=("127.0.0.1", 50000))
+
+    def asked(*made: NewToken) -> list[int]:
+        return [asking.get("/api/me", headers={"Authorization": f"Bearer {one.token}"}).status_code for one in made]
+
+    assert asked(mine, minted, again, minted, mine) == [200, 200, 429, 429, 429]
+    assert asked(*guests, *guests) == [200] * 4, "each owner of a host application is counted apart"
 
 
 def test_the_api_has_a_version_that_programs_may_name(kb: Keepbook, client: Any) -> None:

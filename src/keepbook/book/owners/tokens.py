@@ -33,6 +33,9 @@ KEPT = timedelta(days=30)
 NOTED_EVERY = timedelta(hours=1)
 """How often "last used" is written: a request that only reads should rarely write."""
 
+MOST_REMEMBERED = 10_000
+"""Of how many tokens that others made it is remembered which token was the first."""
+
 
 @dataclass(frozen=True, slots=True)
 class Token:
@@ -74,6 +77,7 @@ class Tokens:
         self._database = database
         self._administrator = administrator
         self._asked_for = locked
+        self._first_makers: dict[str, str] = {}
 
     def create(
         self,
@@ -182,6 +186,22 @@ class Tokens:
         if known.last_used_at is None or now - known.last_used_at >= NOTED_EVERY:
             with self._database.unscoped(writes=True) as conn:
                 conn.execute(update(tokens).where(tokens.c.id == known.id).values(last_used_at=stamp(now)))
+        return known
+
+    def first_maker(self, token: Token) -> str:
+        """The id of the token of the same owner that made this one, or made its maker, and so on; its own id if none
+        did. It never changes, so it is looked up once."""
+        if token.made_with is None:
+            return token.id
+        known = self._first_makers.get(token.id)
+        if known is None:
+            maker = self._database.query_once(lambda conn: _get_token(conn, str(token.made_with)))
+            known = token.id
+            if maker.owner == token.owner:
+                known = self.first_maker(maker)
+            if len(self._first_makers) >= MOST_REMEMBERED:
+                self._first_makers.clear()
+            self._first_makers[token.id] = known
         return known
 
     def stands(self, id: str | None) -> bool:

@@ -205,7 +205,7 @@ class Gate:
         try:
             caller = self._caller(kb, scope, headers)
             state["who"] = caller.token_id or f"{caller.owner} {id(kb):x}"  # in a demo all visitors are one owner
-            self._count(scope, caller.token_id or _address(scope))
+            self._count(scope, caller.counted_as or caller.token_id or _address(scope))
             state["caller"] = caller
         except KeepbookError as error:
             if error.code == "unauthenticated":
