@@ -15,6 +15,7 @@ from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import Message
 from keepbook.book.ground.one_line_log import get_logger
 from keepbook.book.ground.when import stamp
+from keepbook.book.recall.turns.hits import ChatHit
 from keepbook.book.recall.vectors import Meaning
 from keepbook.book.text.topics import find_topics
 from keepbook.errors import Invalid
@@ -184,13 +185,14 @@ def view_of(taken: TurnTaken, meaning: Meaning | None) -> View:
     loaded, text = taken.loaded, taken.message.text
     asks = any(clause.move.act == "ask" for clause in taken.read.clauses) or "?" in text
     asks = asks or (not taken.deeds and is_asked(text))
-    turns = tuple(hit for hit in loaded.chat_hits if hit.thread_id != loaded.thread.id)
+    turns = tuple(hit for hit in loaded.chat_hits if _may_quote(hit, loaded))
     if loaded.chosen.never:
         never = tuple(find_topics(text, loaded.chosen.never, meaning))
     else:
         never = ()
     return View(
-        taken.deeds, loaded.hits, turns, loaded.latest, loaded.offered, asks=asks, language=taken.read.language,
+        taken.deeds, loaded.hits, turns, loaded.latest, loaded.offered, loaded.thread.id,
+        asks=asks, language=taken.read.language,
         unread=taken.read.unread, sense=meaning,
         never=never,
         topics=loaded.chosen.never, secret=bool(secrets_of_turn(text)), remembers=loaded.remembers,
@@ -198,6 +200,14 @@ def view_of(taken: TurnTaken, meaning: Meaning | None) -> View:
         hinted=loaded.hinted, feeling=taken.read.feeling,
         questions=len(loaded.scene.questions),
     )  # fmt: skip
+
+
+def _may_quote(hit: ChatHit, loaded: TurnContext) -> bool:
+    """Whether a turn may be quoted in an answer: any of another chat, and of this one what the person said before,
+    unless they took words of it back."""
+    if hit.thread_id != loaded.thread.id:
+        return True
+    return hit.recorded_by is None and hit.turn not in loaded.scene.withdrawn
 
 
 def _update_title(tx: Tx, loaded: TurnContext, message: Message, deeds: Sequence[Deed]) -> str | None:

@@ -57,6 +57,11 @@ def test_a_line_about_it_that_does_not_say_it(question: str, line: str) -> None:
 LINES = ["my dentist is Dr. Wu", "I teach maths at Ridgeway School", "I owe Priya 40"]
 
 
+def is_answered(reply: str) -> bool:
+    """Whether lines are told as the answer, not only as the nearest."""
+    return reply.startswith(("Your book says", "From your book:"))
+
+
 @pytest.mark.parametrize(
     ("question", "told"),
     [
@@ -69,13 +74,15 @@ LINES = ["my dentist is Dr. Wu", "I teach maths at Ridgeway School", "I owe Priy
         ("do I teach physics?", None),
     ],
 )
-def test_what_is_not_in_the_book_is_said_so(kb: Keepbook, question: str, told: str | None) -> None:
+def test_what_is_not_in_the_book_is_told_by_no_line(kb: Keepbook, question: str, told: str | None) -> None:
     alice: Any = kb.book("alice")
     for line in LINES:
         alice.remember(line, force=True)
     alice.reindex()
     reply = say(kb, alice.threads.start(preset="general"), question)
-    assert told in reply if told else "I have nothing about that." in reply
+    if told:
+        assert told in reply
+    assert is_answered(reply) == bool(told)
 
 
 def test_where_nothing_answers_the_nearest_line_is_shown_as_no_more(kb: Keepbook) -> None:
@@ -84,8 +91,8 @@ def test_where_nothing_answers_the_nearest_line_is_shown_as_no_more(kb: Keepbook
         alice.remember(line, force=True)
     alice.reindex()
     chat = alice.threads.start(preset="general")
-    told = say(kb, chat, "when is my dentist appointment?")
-    assert told.startswith("I have nothing about that. The nearest to it is “my dentist is Dr. Wu”.")
+    told = say(kb, chat, "what room do I teach in?")
+    assert told.startswith("The nearest I have is “")
     assert say(kb, chat, "what colour is my car?") == "I have nothing about that."
 
 

@@ -115,7 +115,9 @@ def _book_answer(talk: ReplyContext) -> str | None:
         return _topics_answer(talk)
     if asks_everything(talk.text):
         return describe_answer(LookupResult(view.latest, offered=view.offered, everything=True), talk.voice)
-    found = find_answers(talk.text, view.hits, view.turns, view.offered, sense=view.sense)
+    found = find_answers(
+        talk.text, view.hits, view.turns, view.offered, sense=view.sense, latest=view.latest, chat=view.chat
+    )
     return describe_answer(found, talk.voice)
 
 
