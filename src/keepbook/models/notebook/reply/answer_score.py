@@ -38,7 +38,7 @@ _NAME = regex(r"(?<=\s)[A-Z][^\W\d_]{1,30}")
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ParsedQuestion:
     """A question as it is held against lines."""
 
     text: str
@@ -75,7 +75,7 @@ class LearnedWeights(NamedTuple):
     by_words: Mapping[str, float]
 
 
-def parse_question(text: str, called: Mapping[str, str], addressing: frozenset[str] = frozenset()) -> Question:
+def parse_question(text: str, called: Mapping[str, str], addressing: frozenset[str] = frozenset()) -> ParsedQuestion:
     """`called` has the names of people by what they are to the person; `addressing` are words that only speak to the
     book: "did you write down the tablets?" asks about the tablets."""
     words = tokens(text)
@@ -85,7 +85,7 @@ def parse_question(text: str, called: Mapping[str, str], addressing: frozenset[s
         matter -= addressing
     people = frozenset(stems & _PEOPLE)
     known = {stem(relation): stem(fold_text(name)) for relation, name in called.items()}
-    return Question(
+    return ParsedQuestion(
         text, asked_kind(text), frozenset(matter), people,
         names=frozenset(stem(fold_text(name)) for name in _NAME.findall(text)),
         names_of_people={one: known[one] for one in people if one in known},
@@ -94,7 +94,7 @@ def parse_question(text: str, called: Mapping[str, str], addressing: frozenset[s
 
 
 def features_of(
-    asked: Question, line: str, subject: str | None, likeness: float, best_other: float
+    asked: ParsedQuestion, line: str, subject: str | None, likeness: float, best_other: float
 ) -> dict[str, float]:
     """What is seen in a question and a line. `best_other` is the likeness of the likest other line."""
     content = set(content_words(line))
@@ -112,7 +112,7 @@ def features_of(
 
 
 def _words_seen(
-    asked: Question, content: AbstractSet[str], every: AbstractSet[str], likeness: float
+    asked: ParsedQuestion, content: AbstractSet[str], every: AbstractSet[str], likeness: float
 ) -> dict[str, float]:
     measures = measure_words(asked.kind)
     matter = (asked.matter - (measures - content)) or measures.intersection(map(stem, tokens(asked.text)))
@@ -132,7 +132,7 @@ def _words_seen(
     }
 
 
-def _kind_seen(asked: Question, line: str) -> dict[str, float]:
+def _kind_seen(asked: ParsedQuestion, line: str) -> dict[str, float]:
     if asked.kind in ("matter", "whether"):
         return {f"kind: {asked.kind}": 1.0}
     if has_kind(asked.kind, asked.text, line):
@@ -145,18 +145,18 @@ def stems_of(line: str, subject: str | None) -> frozenset[str]:
     return frozenset(content_words(line)) | frozenset(map(stem, tokens(f"{subject or ''} {line}")))
 
 
-def missing_people(asked: Question, every: AbstractSet[str]) -> frozenset[str]:
+def missing_people(asked: ParsedQuestion, every: AbstractSet[str]) -> frozenset[str]:
     """Whom a question asks about and a line with these stems does not name."""
     return frozenset(one for one in asked.people if one not in every and asked.names_of_people.get(one) not in every)
 
 
-def names_asked(asked: Question, line: str, subject: str | None) -> bool:
+def names_asked(asked: ParsedQuestion, line: str, subject: str | None) -> bool:
     """Whether a line names everybody whom a question asks about."""
     return not missing_people(asked, stems_of(line, subject))
 
 
 def _people_seen(
-    asked: Question, line: str, subject: str | None, every: AbstractSet[str], likeness: float
+    asked: ParsedQuestion, line: str, subject: str | None, every: AbstractSet[str], likeness: float
 ) -> dict[str, float]:
     missing = missing_people(asked, every)
     about = subject or person_spoken_of(line)
@@ -182,7 +182,7 @@ def _people_seen(
 
 
 def score_texts(
-    asked: Question, texts: Sequence[tuple[str, str | None]], likenesses: Sequence[float], sense: Sense | None
+    asked: ParsedQuestion, texts: Sequence[tuple[str, str | None]], likenesses: Sequence[float], sense: Sense | None
 ) -> list[float]:
     """How likely each text answers, 0 to 1; each with whom it is about, if that is somebody else."""
     weights = _weights_for(sense)

@@ -18,7 +18,13 @@ from keepbook.book.recall.turns.hits import ChatHit
 from keepbook.book.text.opposites import opposite
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.words import content_words, stem, tokens, word_set
-from keepbook.models.notebook.reply.answer_score import Question, bars_for, names_asked, parse_question, score_texts
+from keepbook.models.notebook.reply.answer_score import (
+    ParsedQuestion,
+    bars_for,
+    names_asked,
+    parse_question,
+    score_texts,
+)
 from keepbook.models.notebook.reply.asked_kind import is_asked
 
 NEAR = 0.2
@@ -129,7 +135,7 @@ def find_answers(
     return found
 
 
-def _nearest(asked: Question, rated: Sequence[_Rated]) -> Memory | None:
+def _nearest(asked: ParsedQuestion, rated: Sequence[_Rated]) -> Memory | None:
     """The likeliest of some lines that hold; none that lacks somebody who was asked about."""
     near = [one for one in rated if one.line.current and names_asked(asked, one.line.content, one.line.subject)]
     best = max(near, key=lambda one: one.score, default=None)
@@ -138,21 +144,23 @@ def _nearest(asked: Question, rated: Sequence[_Rated]) -> Memory | None:
     return best.line
 
 
-def _rate_lines(asked: Question, hits: Sequence[Hit], others: Sequence[Memory], sense: Sense | None) -> list[_Rated]:
+def _rate_lines(
+    asked: ParsedQuestion, hits: Sequence[Hit], others: Sequence[Memory], sense: Sense | None
+) -> list[_Rated]:
     lines: list[Memory] = [*hits, *others]
     like = [hit.likeness for hit in hits] + _likenesses(asked, [one.content for one in others], sense)
     scores = score_texts(asked, [(one.content, one.subject) for one in lines], like, sense)
     return [_Rated(line, score) for line, score in zip(lines, scores, strict=True)]
 
 
-def _sure_texts(asked: Question, texts: Sequence[str], sense: Sense | None) -> list[int]:
+def _sure_texts(asked: ParsedQuestion, texts: Sequence[str], sense: Sense | None) -> list[int]:
     """Which of some texts answer, the likeliest first."""
     scores = score_texts(asked, [(text, None) for text in texts], _likenesses(asked, texts, sense), sense)
     sure = [at for at, score in enumerate(scores) if score >= bars_for(sense).answers]
     return sorted(sure, key=lambda at: -scores[at])[:MOST]
 
 
-def _likenesses(asked: Question, texts: Sequence[str], sense: Sense | None) -> list[float]:
+def _likenesses(asked: ParsedQuestion, texts: Sequence[str], sense: Sense | None) -> list[float]:
     if sense is None or not texts:
         return [0.0] * len(texts)
     wanted = sense.direction(asked.text)
@@ -162,7 +170,7 @@ def _likenesses(asked: Question, texts: Sequence[str], sense: Sense | None) -> l
     return [0.0 if one is None else max(0.0, float(wanted @ one)) for one in found]
 
 
-def _naming(asked: Question, hits: Sequence[Hit], latest: Sequence[Memory]) -> list[Memory]:
+def _naming(asked: ParsedQuestion, hits: Sequence[Hit], latest: Sequence[Memory]) -> list[Memory]:
     """Of the newest lines those that recall did not find and that name somebody asked about: "Marie paints" shares no
     word with "what does my wife do?"."""
     known = {hit.id for hit in hits}
