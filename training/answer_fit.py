@@ -1,10 +1,10 @@
-"""Learns what each thing seen in a question and a line weighs (`reply/answer_score.py`), and the two bars.
+"""Learns what each thing seen in a question and a line weighs: writes `reply/answer_weights.toml`.
 
     python -m training.answer_fit
 
-From the books of `c.jsonl`, ordinary questions, and from the half of `a.jsonl` (tempting ones, which weigh less) and
-`b.jsonl` that is `seen`; logistic regression by Newton's steps, which always ends at the same weights. The bars are
-chosen by hand from what `training/answer_floor.py` counts, and stand here.
+From the books of `c.jsonl` and the half of `b.jsonl` that is `seen`: what `answering.py` says of them was learned from
+others (`a.jsonl`, `training/answers_fit.py`). Logistic regression by Newton's steps, which always ends at the same
+weights.
 """
 
 import json
@@ -16,15 +16,15 @@ import numpy as np
 
 from keepbook import Keepbook
 from keepbook.book.recall.people import names_of_relations
-from keepbook.models.notebook.reply.answer_score import WEIGHTS, features_of, parse_question
+from keepbook.models.embedders.bundled import find_bundled
+from keepbook.models.notebook.reply.answer_score import WEIGHTS, features_of, learned_of, parse_question
 from keepbook.models.notebook.reply.lookup import ADDRESSING
 from training.answer_floor import half_of
 
 FOLDER = Path(__file__).parent / "answers"
-WEIGH = {"a": 0.3, "b": 5.0, "c": 5.0}
-"""How much a question of a file counts."""
-HELD_BACK = 3.0
-BARS = {"with likeness": (0.55, 0.2), "by words": (0.55, 0.15)}
+FILES = ("b", "c")
+HELD_BACK = 2.0
+"""How far the weights are held back towards nothing."""
 
 
 class Pair(NamedTuple):
@@ -32,17 +32,14 @@ class Pair(NamedTuple):
 
     seen: dict[str, float]
     answers: bool
-    weigh: float
 
 
 def pairs_of(embedder: str) -> Iterator[Pair]:
     with Keepbook(":memory:", embedder=embedder) as kb:
-        for name, weigh in WEIGH.items():
+        for name in FILES:
             for row in map(json.loads, (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()):
                 asked = [q for q in row["questions"] if name == "c" or half_of(row["id"], q["q"]) == "seen"]
-                yield from (
-                    Pair(seen, answers, weigh) for seen, answers in _pairs_of_book(kb.book(row["id"]), row, asked)
-                )
+                yield from (Pair(seen, answers) for seen, answers in _pairs_of_book(kb.book(row["id"]), row, asked))
 
 
 def _pairs_of_book(book: Any, row: Any, asked: list[Any]) -> Iterator[tuple[dict[str, float], bool]]:
@@ -55,7 +52,14 @@ def _pairs_of_book(book: Any, row: Any, asked: list[Any]) -> Iterator[tuple[dict
         for hit in hits:
             rival = max((other.likeness for other in hits if other is not hit), default=0.0)
             yield (
-                features_of(question, hit.content, hit.subject, hit.likeness, rival),
+                features_of(
+                    question,
+                    hit.content,
+                    hit.subject,
+                    hit.likeness,
+                    rival,
+                    learned_of(one["q"], hit.content, book.meaning),
+                ),
                 number[hit.id] in one["answer"],
             )
 
@@ -65,7 +69,6 @@ def learn(pairs: list[Pair]) -> dict[str, float]:
     names = sorted({name for pair in pairs for name in pair.seen})
     seen = np.array([[pair.seen.get(name, 0.0) for name in names] for pair in pairs])
     answers = np.array([pair.answers for pair in pairs], float)
-    weigh = np.array([pair.weigh for pair in pairs])
     middle, spread = seen.mean(0), seen.std(0) + 1e-6
     scaled = np.c_[(seen - middle) / spread, np.ones(len(seen))]
     held = np.eye(len(names) + 1) * HELD_BACK
@@ -73,32 +76,28 @@ def learn(pairs: list[Pair]) -> dict[str, float]:
     found = np.zeros(len(names) + 1)
     for _ in range(30):
         likely = 1 / (1 + np.exp(-scaled @ found))
-        slope = scaled.T @ (weigh * (likely - answers)) + held @ found
-        bend = (scaled * (weigh * likely * (1 - likely))[:, None]).T @ scaled + held
+        slope = scaled.T @ (likely - answers) + held @ found
+        bend = (scaled * (likely * (1 - likely))[:, None]).T @ scaled + held
         found -= np.linalg.solve(bend, slope)
     each = found[:-1] / spread
     told = {name: round(float(value), 3) for name, value in zip(names, each, strict=True)}
     return {"base": round(float(found[-1] - middle @ each), 3), **told}
 
 
-def write(space: str, learned: dict[str, dict[str, float]], path: Path = WEIGHTS) -> None:
-    lines = ["# Written by training/answer_fit.py.", f'space = "{space}"']
-    for name, weights in learned.items():
-        answers, near = BARS[name]
-        every = {"bar: answers": answers, "bar: near": near, **weights}
-        lines += ["", f'["{name}"]', *(f'"{key}" = {value}' for key, value in every.items())]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
 def main() -> None:
-    with Keepbook(":memory:", embedder="auto") as kb:
-        meaning = kb.book("space").meaning
-        assert meaning is not None
-        space = meaning.space
-    learned = {
-        name: learn(list(pairs_of(embedder))) for name, embedder in (("with likeness", "auto"), ("by words", "none"))
-    }
-    write(space, learned)
+    pairs = list(pairs_of("auto"))
+    found = find_bundled()
+    assert found is not None
+    learned = learn(pairs)
+    lines = [
+        "# Written by training/answer_fit.py.",
+        f'space = "{found.space}"',
+        f"base = {learned.pop('base')}",
+        "",
+        "[weights]",
+    ]
+    lines += [f'"{name}" = {value}' for name, value in learned.items()]
+    WEIGHTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -28,9 +28,12 @@ class Scripted:
     ) -> list[Move]:
         text = turns[at].text
         own = [MoveLine(f"{at}:{start}", text[start:end], "said") for start, end in pieces]
-        return [self._move(text, at, piece, [*lines, *own]) for piece in pieces]
+        said = [(number, one.text) for number, one in enumerate(turns[: at + 1]) if one.role == "user"]
+        return [self._move(text, said, piece, [*lines, *own]) for piece in pieces]
 
-    def _move(self, text: str, at: int, piece: tuple[int, int], lines: Sequence[MoveLine]) -> Move:
+    def _move(
+        self, text: str, said: Sequence[tuple[int, str]], piece: tuple[int, int], lines: Sequence[MoveLine]
+    ) -> Move:
         words = text[slice(*piece)]
         told = next((told for key, told in self.script.items() if key in words), "say")
         told = {"act": told} if isinstance(told, str) else told
@@ -47,7 +50,10 @@ class Scripted:
             rest=dict.fromkeys(RESTS, 0.0),
             old={line.id: _stretch(line.content, old) for line in lines if old and old in line.content},
             new=_stretch(text, new) if new else None,
-            needs=tuple(Need(turn, *_stretch(words, need)) for turn, words, need in _needed(told, text, at)),
+            needs=tuple(
+                Need(turn, *_stretch(words, need)[:2], told.get("needed", 0.95))
+                for turn, words, need in _needed(told, said)
+            ),
             who=told.get("who"),
         )
 
@@ -79,6 +85,6 @@ def _stretch(text: str, words: str) -> tuple[int, int, float]:
     return start, start + len(words), 0.95
 
 
-def _needed(told: Mapping[str, Any], text: str, at: int) -> list[tuple[int, str, str]]:
+def _needed(told: Mapping[str, Any], said: Sequence[tuple[int, str]]) -> list[tuple[int, str, str]]:
     need = told.get("need")
-    return [(at, text, need)] if need and need in text else []
+    return [(at, text, need) for at, text in said if need and need in text][-1:]

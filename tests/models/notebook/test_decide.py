@@ -1,6 +1,7 @@
 """What the clauses of a turn do to the book: done where it is sure, else beside and asked; nothing is guessed."""
 
 import asyncio
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -10,7 +11,9 @@ from keepbook import Keepbook
 from keepbook.book.text.quotation import Span, at_words
 from keepbook.models.model import TextDelta
 from keepbook.models.notebook import judged_turn, read, turn
-from keepbook.models.notebook.values import QuotedLine
+from keepbook.models.notebook.decide import compatible_steps
+from keepbook.models.notebook.values import ChatTurn, QuotedLine, Scene, TurnStep
+from keepbook.presets import load_preset
 
 
 @pytest.fixture
@@ -71,6 +74,35 @@ def test_opposites_are_not_repeats_however_sure_the_pointer_is(talk: Any) -> Non
     assert "I never trade alts" in holding(alice)
     offered = [one.content for one in alice.proposals.list()]
     assert "I do trade alts sometimes" in [*holding(alice), *offered]
+
+
+@pytest.mark.parametrize(
+    ("told", "mended", "new", "line"),
+    [
+        ("I'm allergic to peanuts", "no sorry, cashews, not peanuts", "cashews", "I'm allergic to [cashews]"),
+        ("My daughter turns 6 in May", "oops, 7, not 6", "7", "My daughter turns [7] in May"),
+        ("Our wedding is on 14 June", "no, 15 June, not 14", "15 June", "Our wedding is on [15 June]"),
+        ("I work as a nurse at sea", "as a midwife, not a nurse", "midwife", "I work as [a midwife] at sea"),
+        ("I live in Oslo", "my sister is in Bergen, not Oslo", "Bergen", "I live in Oslo"),
+    ],
+)
+@pytest.mark.parametrize("offered", [False, True])
+def test_a_slip_of_the_line_before_is_mended_where_both_words_are_named(
+    talk: Any, told: str, mended: str, new: str, line: str, offered: bool
+) -> None:
+    doubted = {"act": "change", "likely": 0.3, "new": new}
+    alice, _ = talk({mended: doubted}, told, mended, preset="assistant" if offered else "general")
+    found = [one.content for one in alice.proposals.list()] if offered else holding(alice)
+    assert line in found
+    assert (told in found) == (told == line)
+
+
+def test_words_that_two_clauses_would_keep_are_one_line() -> None:
+    turns = (ChatTurn(1, "user", "remember that my landlord is called Petter"),)
+    scene = Scene(turns, "chat", "UTC", datetime(2026, 10, 9, tzinfo=UTC), load_preset("general"))
+    landlord = QuotedLine((Span(1, 14, 49, "said"),), "my landlord is called Petter", ordered=True)
+    steps = [TurnStep("keep", start, 49, quotation=landlord) for start in (0, 14)]
+    assert compatible_steps(steps, scene) == steps[:1]
 
 
 def test_a_fragment_exchanges_the_only_figure_in_a_bracket(talk: Any) -> None:

@@ -27,7 +27,7 @@ def test_a_sure_slip_is_mended_in_the_line_that_this_chat_gives() -> None:
 
 
 def test_a_likely_one_is_offered_in_its_later_words() -> None:
-    (line,) = read({"58": LATER | {"likely": 0.6}}, SIXTY, "no, 58 rather than 60")
+    (line,) = read({"58": LATER | {"likely": 0.6}}, SIXTY, "no, 58")
     assert (line.op, line.content, line.sure) == ("add", SIXTY.replace("60", "[58]"), False)
 
 

@@ -35,8 +35,9 @@ UNTITLED = "a chat without a title"
 MADE_BY = "offline"
 LOOKED_BACK = 40
 """So many turns an undo goes back at most."""
-OFF = "off"
-"""The name of the question whether memory is to be switched off; it is about no line."""
+OFF, BAN = "off", "never"
+"""The names of the questions whether memory is to be switched off, and whether a topic is never to be kept; they are
+about no line."""
 
 
 log: Logger = get_logger(__name__)
@@ -250,6 +251,8 @@ def _answer(writer: Writer, step: TurnStep) -> list[Deed]:
         if step.choice == "yes":
             choices.change_choices(writer.tx, memory=False)
         return [Deed("answer", question=OFF, choice=step.choice)]
+    if step.proposal == BAN:
+        return [Deed("answer", question=BAN, choice=step.choice)]
     before = proposals.get_proposal(writer.tx, step.proposal)
     written = proposals.write_answer(
         writer.tx, writer.person(), writer.preset, step.proposal, step.choice, writer.now, until=step.until
@@ -381,6 +384,10 @@ def _off(_writer: Writer, _step: TurnStep) -> list[Deed]:
     return [Deed("off", question=OFF, asked=True)]
 
 
+def _ban_asked(_writer: Writer, step: TurnStep) -> list[Deed]:
+    return [Deed("ban_asked", question=BAN, asked=True, options=step.topics)]
+
+
 def _erase(_writer: Writer, _step: TurnStep) -> list[Deed]:
     return [Deed("erase")]
 
@@ -397,6 +404,7 @@ _APPLY: dict[str, Callable[[Writer, TurnStep], list[Deed]]] = {
     "never": _never,
     "undo": _undo,
     "off": _off,
+    "ban_asked": _ban_asked,
     "erase": _erase,
 }
 

@@ -95,6 +95,7 @@ def wording_start(text: str) -> int | None:
     return len(head) + len(colon)
 
 
+_WORD = regex(r"\S+")
 _PARTS = regex(r"[,;:–—]|\b(?:and|but)\b")
 """Between the parts of a line."""
 
@@ -173,6 +174,7 @@ def exchange_value(scene: Scene, clause: Clause, old: Target, bars: MoveBars) ->
         return None
     start, end = trim(scene.turn.text, new[0], new[1])
     place = (*at_words(old.content, place[0], place[1]), place[2])
+    place = (*_named_part(old.content, place[:2], _without_value(scene.turn.text, clause)), place[2])
     gone = old.content[place[0] : place[1]]
     start = _with_article(scene.turn.text, start, gone)
     value = scene.turn.text[start:end]
@@ -234,12 +236,49 @@ def brings_figures(line: str, words: str) -> bool:
 
 def _may_exchange(clause: Clause, place: tuple[int, int], old: Target, value: str) -> bool:
     """Whether no doubt is left which value goes: a figure or a date for the only one of the line, or one that the
-    person names."""
+    person names. A date does not go for a figure beside it."""
     gone, rest = old.content[slice(*place)], f"{old.content[: place[0]]} {old.content[place[1] :]}"
     if fold_text(gone) in fold_text(clause.text.replace(value, " ")):
         return True
-    of_one_kind = (bool(is_of(gone) and is_of(value) and not is_of(rest)) for is_of in (numbers, names_date))
-    return any(of_one_kind)
+    kinds = [is_of for is_of in (numbers, names_date) if is_of(gone)]
+    return bool(kinds) and all(is_of(value) and not is_of(rest) for is_of in kinds)
+
+
+def named_exchange(scene: Scene, clause: Clause, old: Target) -> NextVersion | None:
+    """A line with the value exchanged that a fragment names: "cashews, not peanuts". All that it says beside the new
+    value, and beside words that only mend, is a value of the line."""
+    if clause.move.new is None or not is_fragment(clause.text):
+        return None
+    beside = {word for word in _around_value(clause) if word not in _MENDING | FILLERS}
+    start, end = _named_part(old.content, (0, len(old.content)), _without_value(scene.turn.text, clause))
+    if not beside or beside != set(content_words(old.content[start:end])):
+        return None
+    first, last = trim(scene.turn.text, *clause.move.new[:2])
+    first = _with_article(scene.turn.text, first, old.content[start:end])
+    value = " ".join(scene.turn.text[first:last].split())
+    if not value or fold_text(value) == fold_text(old.content[start:end]):
+        return None
+    end = _past_repeated(old.content, end, value)
+    content = exchange_in_content(old.content, start, end, value)
+    return NextVersion(None, ((start, end), Span(scene.turn.number, first, last, "exchanged")), content, certain=True)
+
+
+def _without_value(text: str, clause: Clause) -> str:
+    """The words of a clause without the new value."""
+    if clause.move.new is None:
+        return clause.text
+    start, end, _ = clause.move.new
+    return f"{text[clause.start : max(clause.start, start)]} {text[min(clause.end, end) : clause.end]}"
+
+
+def _named_part(content: str, place: tuple[int, int], said: str) -> tuple[int, int]:
+    """The longest run of words in a stretch of a line that the person says again; the whole stretch where none is:
+    "7, not 6" leaves "in May" where it is."""
+    words = [(place[0] + one.start(), place[0] + one.end()) for one in _WORD.finditer(content[slice(*place)])]
+    runs = [(first[0], last[1]) for at, first in enumerate(words) for last in words[at:]]
+    again = f" {' '.join(tokens(said))} "
+    named = [run for run in runs if f" {' '.join(tokens(content[slice(*run)]))} " in again]
+    return max(named, key=lambda run: run[1] - run[0], default=place)
 
 
 def offered_anew(scene: Scene, clause: Clause, old: Target, bars: MoveBars) -> QuotedLine | None:
@@ -247,7 +286,14 @@ def offered_anew(scene: Scene, clause: Clause, old: Target, bars: MoveBars) -> Q
     found = next_version(scene, clause, old, bars)
     if found is None or found.quotation is not None or found.exchange is None:
         return found.quotation if found is not None else None
-    (start, end), new = found.exchange
+    return exchanged_offer(scene, clause, old, found.exchange)
+
+
+def exchanged_offer(
+    scene: Scene, clause: Clause, old: Target, exchange: tuple[tuple[int, int], Span]
+) -> QuotedLine | None:
+    """An offered line with a value exchanged."""
+    (start, end), new = exchange
     try:
         spans = exchange_in_spans(old.spans, scene.texts, start, end, new)
     except Invalid:

@@ -50,12 +50,14 @@ def decide_steps(scene: Scene, read: Understood, bars: MoveBars, *, changes: boo
         return answered
     if _names_one_of_several(scene):
         return []
-    free = free_answer(scene, read)
-    if free is not None and free.alone:
-        return [free.step]
     orders = orders_of_turn(scene.turn.text)
     learned = read.language == "en"
     turn = _Turn(scene, read.clauses, bars, orders, changes=changes and learned, learned=learned)
+    if scene.editing is None and (mended := turn.named_slip()):
+        return mended
+    free = free_answer(scene, read)
+    if free is not None and free.alone:
+        return [free.step]
     if scene.editing is not None:
         return turn.edit(scene.editing)
     # Of a feeling nothing is made; what is ordered, answered or surely worth keeping beside it holds.
@@ -234,6 +236,27 @@ class _Turn(JudgedTurn):
             return False
         return clause.move.acts["change"] >= BEYOND_DOUBT and self._is_mistake(clause)
 
+    def named_slip(self) -> list[TurnStep]:
+        """A turn that only gives the right words for wrong ones of the line before it, and names both: "cashews, not
+        peanuts"."""
+        if len(self.clauses) != 1:
+            return []
+        clause = self.clauses[0]
+        just = [one for one in self.said_in_last_turn() if one.version <= 1 and one.kind != "said"]
+        found = [(one, change.named_exchange(self.scene, clause, one)) for one in just]
+        named = [(one, version) for one, version in found if version is not None and version.exchange is not None]
+        if len(named) != 1:
+            return []
+        old, version = named[0]
+        step = TurnStep("change", clause.start, clause.end, target=old, mistake=True)
+        if old.kind == "memory":
+            return [replace(step, exchange=version.exchange, content=version.content)] if self.changes else []
+        assert version.exchange is not None
+        line = change.exchanged_offer(self.scene, clause, old, version.exchange)
+        if line is None or not self.may_keep(line):
+            return []
+        return [replace(step, act="offer", quotation=line, question="keep")]
+
     def _offered_anew(self, at: int, old: Target) -> list[TurnStep]:
         """What was only offered is offered in its new words; what is over before it was kept is not offered."""
         clause = self.clauses[at]
@@ -348,16 +371,17 @@ def compatible_steps(steps: Sequence[TurnStep], scene: Scene) -> list[TurnStep]:
 
 
 def _once_each(steps: Sequence[TurnStep]) -> list[TurnStep]:
-    """The steps, without an offer of words that another step keeps, or an earlier one offers."""
-    kept = [one.quotation.content for one in steps if one.act != "offer" and one.quotation is not None]
+    """The steps, without a line of words that an earlier step keeps, or an offer of words that another keeps or an
+    earlier one offers."""
+    kept = [one.quotation.content for one in steps if one.act not in ("keep", "offer") and one.quotation is not None]
     found: list[TurnStep] = []
-    for step in steps:
-        if step.act == "offer" and step.quotation is not None:
+    for step in sorted(steps, key=lambda one: one.act == "offer"):
+        if step.act in ("keep", "offer") and step.quotation is not None:
             if any(step.quotation.content in other for other in kept):
                 continue
             kept.append(step.quotation.content)
         found.append(step)
-    return found
+    return [one for one in steps if one in found]
 
 
 def _may_stand_beside(step: TurnStep, steps: Sequence[TurnStep], scene: Scene) -> bool:
@@ -367,7 +391,7 @@ def _may_stand_beside(step: TurnStep, steps: Sequence[TurnStep], scene: Scene) -
     if any(other.act == "off" for other in steps):
         return False
     words = step.quotation.content
-    if any(find_topics(words, other.topics, scene.sense) for other in steps if other.act == "never"):
+    if any(find_topics(words, other.topics, scene.sense) for other in steps if other.act in ("never", "ban_asked")):
         return False
     number = scene.turn.number
     kept = [other for other in steps if other is not step]

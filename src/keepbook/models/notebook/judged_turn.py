@@ -90,6 +90,9 @@ class JudgedTurn:
         line = quotation(self.scene, clause, ordered=ordered)
         if line is None or not self.may_keep(line) or not change.says_more_than_a_value(line):
             return []
+        only_a_value = self.judged[at].act in ("answer", "change", "end") and is_fragment(line.content)
+        if self.learned and only_a_value and len(line.spans) == 1 and not ordered:
+            return []  # "sorry, Bergen, not Oslo" says nothing without what it answers or changes
         stated = self.judged[at].act != "talk"
         sure = ordered or (clause.verdict == "keep" and line.standing and stated)
         if not sure and self.learned and is_shred(line):

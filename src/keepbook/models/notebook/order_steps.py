@@ -12,7 +12,7 @@ from keepbook.models.notebook.lists.orders import Order
 from keepbook.models.notebook.lists.topics import topic_groups_of, topics_of, topics_spoken_of
 from keepbook.models.notebook.quote import quotation
 from keepbook.models.notebook.read import Clause
-from keepbook.models.notebook.values import QuotedLine, Target, TurnStep
+from keepbook.models.notebook.values import QuotedLine, Scene, Target, TurnStep
 
 MOST_OPTIONS = 5
 MOST_OF_TOPIC = 20
@@ -35,7 +35,7 @@ def withdraw_steps(turn: JudgedTurn, at: int) -> list[TurnStep]:
         return [ahead]
     named = lines_named(order, matter, turn.scene.targets)
     if turn.scene.topic_lines and topic_groups_of(matter) and not same_lines(named, turn.scene.topic_lines):
-        return [_ask_topic(turn, clause, matter)]
+        return [_ask_topic(turn.scene, clause.start, clause.end, matter)]
     pointed = turn.targets_of(clause, turn.bars.point_sure)
     all_meant = names_several(matter) or {one.id for one in named} <= {one.id for one in pointed}
     if len(named) > 1 and not all_meant:
@@ -163,18 +163,25 @@ def never_steps(turn: JudgedTurn, at: int) -> list[TurnStep]:
         topics = topics_of(turn.matter_of(order))
     else:
         topics = topics_spoken_of(clause.text)
-    if not topics or not judged.sure:
+    if not topics:
         return []
-    ban = TurnStep("never", clause.start, clause.end, topics=topics)
-    if turn.scene.topic_lines:
-        return [ban, _ask_topic(turn, clause)]
+    if not judged.sure:
+        return [TurnStep("ban_asked", clause.start, clause.end, topics=topics)]
+    return ban_steps(turn.scene, clause.start, clause.end, topics)
+
+
+def ban_steps(scene: Scene, start: int, end: int, topics: tuple[str, ...]) -> list[TurnStep]:
+    """A ban, and what becomes of the lines that there are about its topics."""
+    ban = TurnStep("never", start, end, topics=topics)
+    if scene.topic_lines:
+        return [ban, _ask_topic(scene, start, end)]
     return [ban]
 
 
-def _ask_topic(turn: JudgedTurn, clause: Clause, matter: str = "") -> TurnStep:
+def _ask_topic(scene: Scene, start: int, end: int, matter: str = "") -> TurnStep:
     """Whether what the book has of a topic is to go, all of it."""
-    lines = turn.scene.topic_lines[:MOST_OF_TOPIC]
-    return TurnStep("which", clause.start, clause.end, targets=lines, question="which", matter=matter, whole=True)
+    lines = scene.topic_lines[:MOST_OF_TOPIC]
+    return TurnStep("which", start, end, targets=lines, question="which", matter=matter, whole=True)
 
 
 # Keeping

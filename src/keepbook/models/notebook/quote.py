@@ -17,7 +17,6 @@ from keepbook.book.text.secrets import find_secrets
 from keepbook.book.text.sentences import is_abbreviation, sentences
 from keepbook.book.text.topics import find_topics
 from keepbook.book.text.words import content_words, fold_text, tokens, word_set
-from keepbook.models.notebook.lists.kin import NEEDS_NAME, leading_pronoun, people_named, whom_it_means
 from keepbook.models.notebook.lists.orders import VERBS
 from keepbook.models.notebook.read import CONTEXT, Clause
 from keepbook.models.notebook.values import NOTEBOOK, ChatTurn, QuotedLine, Scene
@@ -25,11 +24,9 @@ from keepbook.models.reader.moves import Need
 
 LONGEST = 200
 LONGEST_QUESTION = 120
-NEEDED, QUESTION_NEEDED, NEEDED_BY_ALL = 0.5, 0.25, 0.1
-"""From which likelihood on other words are taken along, the question that was answered, and words to what names nothing
-of its own."""
-NAMED_WITHIN = 400
-"""So many letters before "she" are looked through for whom it means."""
+NEEDED, QUESTION_NEEDED, NEEDED_BY_SHE, NEEDED_BY_ALL = 0.5, 0.25, 0.2, 0.1
+"""From which likelihood on other words are taken along, the question that was answered, words to what begins with
+somebody unnamed, and words to what names nothing of its own."""
 LEAD = 2
 """Words of content at most before an answer: "yes, well" before "about 48k a year"."""
 FEW_WORDS = 3
@@ -45,6 +42,7 @@ _TAILS = ("by the way", "just so you know")
 _EDGE = " \t\n\r.,;:!?…-–—*•_/\\|\"'“”‘’«»()[]{}<>~="
 _CLOSERS = {")": "(", "]": "["}
 _OF_SELF = word_set("i i'm i'd i've i'll im ive we we're we've my our mine me us am")
+_SOMEBODY = word_set("she her he his")
 _SPEAKING = _OF_SELF | word_set("""
     he he's she she's they they're it it's there's that's is are was were has have had
 """)
@@ -125,7 +123,7 @@ def quotation(scene: Scene, clause: Clause, *, ordered: bool = False) -> QuotedL
     else:
         spans = (own,)
     content = content_of(spans, scene.texts)
-    standing = needed is not None
+    standing = needed is not None and not _guesses_whom(clause, turn.text[start:end])
     if len(content) > LONGEST:
         spans, content, standing = _beginning(own, scene.texts)
     if len(content) < scene.preset.content_min or (len(spans) == 1 and not _says_something(content)):
@@ -231,34 +229,21 @@ def _spans_needed(scene: Scene, clause: Clause, own: Span, *, ordered: bool) -> 
         if span is None:
             return None
         found.append(span)
-    if found or complete:
-        return tuple(found)
-    return _person_needed(scene, own)
+    if not (found or complete) and _means_somebody(words):
+        return None
+    return tuple(found)
 
 
-def _person_needed(scene: Scene, own: Span) -> tuple[Span, ...] | None:
-    """Who is meant by a clause that begins with "she": the only one who fits and was named before it, in this turn or
-    the person's last. None where nobody can tell."""
-    text = scene.texts[own.turn]
-    pronoun = leading_pronoun(text[own.start : own.end])
-    if not pronoun:
-        return ()
-    earlier = [one for one in scene.turns[:-1] if one.role == "user"][-1:]
-    ends = [(own.turn, text, own.start), *((one.number, one.text, len(one.text)) for one in earlier)]
-    for turn, words, end in ends:
-        start = max(0, end - NAMED_WITHIN)
-        near = words[start:end]
-        if not any(people_named(near)):
-            continue
-        if (meant := whom_it_means(pronoun, near)) is None:
-            break
-        span = Span(turn, start + meant.start, start + meant.end, "along")
-        if may_stand(scene, span):
-            return (span,)
-        return None
-    if pronoun in NEEDS_NAME:
-        return None
-    return ()
+def _means_somebody(words: str) -> bool:
+    """Whether a clause begins with somebody who was named before it: "she has Parkinson's"."""
+    first = next(iter(tokens(words)), "")
+    return first.partition("'")[0] in _SOMEBODY
+
+
+def _guesses_whom(clause: Clause, words: str) -> bool:
+    """Whether it is not sure whom a clause means: "My sister met my aunt. She lives in Leeds." """
+    likely = (need.likely for need in clause.move.needs)
+    return _means_somebody(words) and max(likely, default=0.0) < NEEDED
 
 
 def _answered_question(scene: Scene, own: Span) -> Span | None:
@@ -286,6 +271,8 @@ def _need_bar(scene: Scene, need: Need, words: str) -> float:
         return QUESTION_NEEDED
     if names_nothing(words):
         return NEEDED_BY_ALL
+    if _means_somebody(words):
+        return NEEDED_BY_SHE
     return NEEDED
 
 
@@ -316,7 +303,7 @@ def _along(scene: Scene, need: Need, own: Span) -> Span | None:
     start, end = at_words(turn.text, start, end)
     span = Span(turn.number, start, end, "along")
     overlaps = turn.number == own.turn and start < own.end and own.start < end
-    if overlaps or not may_stand(scene, span):
+    if overlaps or FILLERS.issuperset(tokens(turn.text[start:end])) or not may_stand(scene, span):
         return None
     return span
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from keepbook.book.book import Book
 from keepbook.book.chats import threads
@@ -29,8 +29,8 @@ from keepbook.book.text.sentences import sentences
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.topics import describe_topic, find_topics, group_named
 from keepbook.book.text.words import content_words, fold_text, tokens, word_set
-from keepbook.models.notebook.apply import OFF
-from keepbook.models.notebook.lists.orders import orders_of_turn
+from keepbook.models.notebook.apply import BAN, OFF
+from keepbook.models.notebook.lists.orders import orders_of_turn, topic_asked
 from keepbook.models.notebook.lists.topics import topic_groups_of, topics_of
 from keepbook.models.notebook.order_steps import MOST_OF_TOPIC
 from keepbook.models.notebook.reply.phrases import says
@@ -82,6 +82,10 @@ class TurnContext:
     scene: Scene
     hits: tuple[Hit, ...] = ()
     """What answers the turn, ended lines among it."""
+    topic: str | None = None
+    """The shipped topic that the turn asks about."""
+    about: tuple[Memory, ...] = ()
+    """The lines about it."""
     chat_hits: tuple[ChatHit, ...] = ()
     latest: tuple[Memory, ...] = ()
     busy: bool = False
@@ -97,9 +101,9 @@ class TurnContext:
 
 def load_context(book: Book, thread_id: str, text: str, *, before: int | None = None) -> TurnContext:
     """Everything that a new turn is read against; with `before` as if the chat had ended before that turn."""
-    query = " ".join(text.split())[:ASKED_LETTERS]
-    if book.meaning is not None and query:
-        book.meaning.direction(query)  # embedded before a transaction is open
+    wanted = _wanted(text)
+    if book.meaning is not None and wanted.words:
+        book.meaning.direction(wanted.words)  # embedded before a transaction is open
     with viewing(book), book.reading() as (tx, _, now):
         thread = threads.get_thread(tx, thread_id)
         preset = book.preset(thread.preset)
@@ -108,37 +112,59 @@ def load_context(book: Book, thread_id: str, text: str, *, before: int | None = 
         messages = tuple(one for one in every if before is None or one.turn < before)
         busy = thread.turns == 0 and being_closed(tx, now) > 0
         loaded = TurnContext(thread, messages, preset, chosen, _bare_scene(book, tx, thread, preset, now), busy=busy)
-        if not loaded.remembers or not query:
+        if not loaded.remembers or not wanted.words:
             return loaded
-        loaded = _with_lines(book, tx, loaded, query, text, now)
-        topics = _topics_ordered(text)
+        loaded = _with_lines(book, tx, loaded, wanted, text, now)
+        topics = _topics_ordered(text) or list(loaded.scene.forbidding)
         if topics:
             near = _lines_near_topics(book, tx, preset, now, topics)
         else:
             near = []
-    return replace(loaded, scene=replace(loaded.scene, topic_lines=_topic_lines(near, topics, book.meaning)))
+    if wanted.topic is not None:
+        known = {one.id for one in loaded.hits}
+        newest = (one for one in loaded.latest if one.id not in known)
+        return replace(loaded, about=_lines_about([*loaded.hits, *newest], [wanted.topic], book.meaning))
+    ordered = tuple(map(target_of, _lines_about(near, topics, book.meaning)))
+    return replace(loaded, scene=replace(loaded.scene, topic_lines=ordered))
+
+
+class _Wanted(NamedTuple):
+    """What recall is asked for a turn. `topic`: the turn asks what there is about a shipped topic."""
+
+    words: str
+    limit: int
+    asks: bool
+    topic: str | None = None
+
+
+def _wanted(text: str) -> _Wanted:
+    query = " ".join(text.split())[:ASKED_LETTERS]
+    asks = may_ask(query) and not orders_of_turn(text)
+    if asks and (topic := topic_asked(query)) is not None:
+        return _Wanted(_what_it_covers(topic), MOST_NEAR_TOPIC, asks, topic)
+    return _Wanted(query, RECALLED, asks)
 
 
 def _bare_scene(book: Book, tx: Tx, thread: Thread, preset: Preset, now: str) -> Scene:
     return Scene((), thread.id, owners.zone_name(tx), parse_stamp(now), preset, extensions=book.extensions)
 
 
-def _with_lines(book: Book, tx: Tx, loaded: TurnContext, query: str, text: str, now: str) -> TurnContext:
-    hits = recall(tx, loaded.preset, now, query, limit=RECALLED, meaning=book.meaning)
-    orders = orders_of_turn(text)
-    asks = may_ask(query) and not orders
+def _with_lines(book: Book, tx: Tx, loaded: TurnContext, wanted: _Wanted, text: str, now: str) -> TurnContext:
+    query = wanted.words
+    hits = recall(tx, loaded.preset, now, query, limit=wanted.limit, meaning=book.meaning)
     best = ChatsWanted(ANSWERING + 1, order="relevance")
-    if asks:
+    if wanted.asks:
         found = recall_chats(tx, query, wanted=best, meaning=book.meaning)
     else:
         found = []
     waiting = proposals.list_proposals(tx)
     deeds = standing_deeds({one.turn: from_parts(one.parts) for one in loaded.messages if one.role == "user"})
+    asked_last = _asked_last(loaded.messages, deeds)
     here = listing.memories_by_id(
         tx, loaded.preset, now, _lines_of_chat(deeds, [hit.id for hit in hits], loaded.messages)
     )
-    latest = listing.latest(tx, loaded.preset, now, LATEST if asks else RECALLED)
-    found_lines = [one for one in (*hits, *here) if one.current]
+    latest = listing.latest(tx, loaded.preset, now, LATEST if wanted.asks else RECALLED)
+    found_lines = [one for one in (*hits[:RECALLED], *here) if one.current]
     lines = [target_of(one) for one in (*found_lines, *_filling(latest, found_lines))]
     editing = _memory_being_edited(loaded, tx, now, lines)
     if editing is not None and editing not in lines:
@@ -156,12 +182,14 @@ def _with_lines(book: Book, tx: Tx, loaded: TurnContext, query: str, text: str, 
         sense=book.meaning,
         withdrawn=withdrawn_spans(deeds),
         hushed=tuple(deed.hushed for some in deeds.values() for deed in some if deed.hushed),
-        switching_off=_asked_off(loaded.messages, deeds),
+        switching_off=any(deed.question == OFF for deed in asked_last),
+        forbidding=tuple(topic for deed in asked_last if deed.question == BAN for topic in deed.options),
         editing=editing,
     )
     hinted = said_since(tx, NOTEBOOK, SETTINGS, later(now, days=-1))
     return replace(
-        loaded, scene=scene, hits=tuple(hits), chat_hits=tuple(found), latest=tuple(latest) if asks else (),
+        loaded, scene=scene, topic=wanted.topic, hits=tuple(hits), chat_hits=tuple(found),
+        latest=tuple(latest) if wanted.asks else (),
         offered=tuple(offered), hinted=hinted,
     )  # fmt: skip
 
@@ -265,9 +293,12 @@ def _questions_put(preset: Preset, deeds: Mapping[int, Sequence[Deed]], waiting:
     return sum(preset.consent != "ask" or deed.proposal in open_ids for deed in put)
 
 
-def _asked_off(messages: Sequence[Message], deeds: Mapping[int, Sequence[Deed]]) -> bool:
+def _asked_last(messages: Sequence[Message], deeds: Mapping[int, Sequence[Deed]]) -> list[Deed]:
+    """What the person's last turn left as a question."""
     last = next((one for one in reversed(messages) if one.role == "user"), None)
-    return last is not None and any(deed.act == "off" and deed.question == OFF for deed in deeds.get(last.turn, ()))
+    if last is None:
+        return []
+    return [deed for deed in deeds.get(last.turn, ()) if deed.asked]
 
 
 def _topics_ordered(text: str) -> list[str]:
@@ -297,14 +328,15 @@ def _what_it_covers(topic: str) -> str:
     return topic
 
 
-def _topic_lines(near: Sequence[Memory], topics: Sequence[str], sense: Sense | None) -> tuple[Target, ...]:
-    """Of these lines the ones about a topic, the newest at the end: nobody reads a longer list before saying yes. The
-    meaning of the first ones is looked at too."""
+def _lines_about(near: Sequence[Memory], topics: Sequence[str], sense: Sense | None) -> tuple[Memory, ...]:
+    """Of these lines the ones about a topic that hold, the newest at the end: nobody reads a longer list before
+    saying yes. The meaning of the first ones is looked at too."""
+    near = [one for one in near if one.current]
     close, others = near[:MOST_EMBEDDED], near[MOST_EMBEDDED:]
     meant = [one for one in close if find_topics(one.content, topics, sense)]
     meant += [one for one in others if find_topics(one.content, topics)]
     meant.sort(key=lambda one: one.recorded_at)
-    return tuple(map(target_of, meant[-MOST_OF_TOPIC:]))
+    return tuple(meant[-MOST_OF_TOPIC:])
 
 
 def _memory_being_edited(loaded: TurnContext, tx: Tx, now: str, lines: Sequence[Target]) -> Target | None:

@@ -25,10 +25,9 @@ from keepbook.models.notebook.brief.title import UNTITLED, chat_title
 from keepbook.models.notebook.decide import decide_steps
 from keepbook.models.notebook.quote import secrets_of_turn
 from keepbook.models.notebook.read import Understood, shared_moves, understand
-from keepbook.models.notebook.reply.asked_kind import is_asked
 from keepbook.models.notebook.reply.phrases import says
 from keepbook.models.notebook.reply.view import View
-from keepbook.models.notebook.scene import TurnContext, load_context, with_turn
+from keepbook.models.notebook.scene import TurnContext, load_context, may_ask, with_turn
 from keepbook.models.notebook.values import (
     NOTEBOOK,
     Deed,
@@ -184,7 +183,7 @@ def view_of(taken: TurnTaken, meaning: Meaning | None) -> View:
     """The input of the notebook's reply."""
     loaded, text = taken.loaded, taken.message.text
     asks = any(clause.move.act == "ask" for clause in taken.read.clauses) or "?" in text
-    asks = asks or (not taken.deeds and is_asked(text))
+    asks = asks or (not taken.deeds and _asks_unmarked(taken.read, text))
     turns = tuple(hit for hit in loaded.chat_hits if _may_quote(hit, loaded))
     if loaded.chosen.never:
         never = tuple(find_topics(text, loaded.chosen.never, meaning))
@@ -199,6 +198,7 @@ def view_of(taken: TurnTaken, meaning: Meaning | None) -> View:
         introduced=any(one.speaker == NOTEBOOK and says(one.text, "intro") for one in loaded.messages),
         hinted=loaded.hinted, feeling=taken.read.feeling,
         questions=len(loaded.scene.questions),
+        topic=loaded.topic, about=loaded.about,
     )  # fmt: skip
 
 
@@ -208,6 +208,13 @@ def _may_quote(hit: ChatHit, loaded: TurnContext) -> bool:
     if hit.thread_id != loaded.thread.id:
         return True
     return hit.recorded_by is None and hit.turn not in loaded.scene.withdrawn
+
+
+def _asks_unmarked(read: Understood, text: str) -> bool:
+    """Whether a turn without its mark is a question: learned for English, else told by how it begins."""
+    if read.language == "en":
+        return any(clause.label == "question" for clause in read.clauses)
+    return may_ask(text)
 
 
 def _update_title(tx: Tx, loaded: TurnContext, message: Message, deeds: Sequence[Deed]) -> str | None:

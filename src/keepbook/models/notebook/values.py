@@ -23,7 +23,8 @@ NEW = "new:"
 """How the id of a line begins that a chat being read has given and nobody has written yet."""
 
 StepAct = Literal[
-    "keep", "offer", "repeat", "change", "end", "withdraw", "never", "undo", "answer", "off", "erase", "which", "missed"
+    "keep", "offer", "repeat", "change", "end", "withdraw", "never", "undo", "answer", "off", "ban_asked", "erase",
+    "which", "missed"
 ]  # fmt: skip
 
 
@@ -79,6 +80,8 @@ class Scene:
     """Matters that are kept out of this chat."""
     switching_off: bool = False
     """Whether the last reply asked if memory is to be switched off."""
+    forbidding: tuple[str, ...] = ()
+    """The topics of which the last reply asked if they are never to be kept."""
     topic_lines: tuple[Target, ...] = ()
     """Where an order bans a topic or asks to forget a shipped one: every line of the book that is about it."""
     editing: Target | None = None

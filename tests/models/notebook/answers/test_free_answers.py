@@ -65,6 +65,7 @@ def chosen(asked: str, text: str) -> str | None:
     ("asked", "text", "choice"),
     [
         ("over", "yeah since june", "over"),
+        ("keep", "no, 15 June", None),
         ("over", "yep, sold it in May", "over"),
         ("over", "nope, still there", "both"),
         ("over", "no I still drive it", "both"),

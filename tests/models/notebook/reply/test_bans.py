@@ -103,3 +103,34 @@ def test_a_word_that_is_spelt_almost_like_one_of_a_topic_is_not_of_it(kb: Keepbo
     alice.choose(never=["health"])
     alice.remember("my mums birthday is on 3 May")
     assert holding(alice) == ["my mums birthday is on 3 May"]
+
+
+@pytest.mark.parametrize(("answer", "never", "asked"), [("yes", ("my ex",), True), ("no", (), False)])
+def test_what_is_only_likely_a_ban_is_asked(kb: Keepbook, answer: str, never: tuple[str, ...], asked: bool) -> None:
+    alice = kb.book("alice")
+    alice.remember("My ex Daniel owes me 500")
+    chat = alice.threads.start(preset="general")
+    with moved_by(Scripted({"never": {"act": "never", "unsure": 0.6}})):
+        replies = [say(kb, chat, text) for text in ("never talk about my ex", answer)]
+    assert "Shall I never keep anything about my ex" in replies[0]
+    assert alice.choices.never == never
+    assert (replies[1].endswith("Shall I forget “My ex Daniel owes me 500”?")) == asked
+    assert holding(alice) == ["My ex Daniel owes me 500"]
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("What do you know about my health?", ["I'm allergic to penicillin"]),
+        ("anything about my job?", ["Works at Equinor as an engineer", "Has a colleague called Anna"]),
+        ("was weißt du über meine Gesundheit", ["I'm allergic to penicillin"]),
+        ("What do you know about my faith?", []),
+    ],
+)
+def test_who_asks_about_a_topic_is_told_the_lines_of_it(kb: Keepbook, question: str, told: list[str]) -> None:
+    alice = kb.book("alice")
+    for line in (*BOOK, "I'm allergic to penicillin"):
+        alice.remember(line)
+    with moved_by(Scripted({"?": {"act": "ask"}, "was": {"act": "ask"}})):
+        reply = say(kb, alice.threads.start(preset="general"), question)
+    assert {line for line in holding(alice) if line in reply} == set(told)

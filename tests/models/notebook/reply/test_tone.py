@@ -40,6 +40,8 @@ def test_to_a_feeling_it_says_one_kind_sentence_keeps_nothing_and_asks_nothing(
     assert (holding(alice), alice.proposals.list()) == ([], [])
     say(kb, chat, "i quit smoking!! so happy")
     assert holding(alice) == ["i quit smoking"]  # a fact that is told with it is one
+    alice.choose(never=["health"])
+    assert say(kb, chat, "I feel really down lately") == "I'm sorry, that sounds hard."
 
 
 @pytest.mark.parametrize(

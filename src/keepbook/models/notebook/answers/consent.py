@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.memory.questions import ALL, BOTH, NO, YES, Choice, plain_choices
 from keepbook.models.notebook.answers.forms import TurnAnswer
+from keepbook.models.notebook.order_steps import ban_steps
 from keepbook.models.notebook.values import Scene, TurnStep
 
 
@@ -14,6 +15,10 @@ def answer_steps(scene: Scene, said: TurnAnswer | None) -> list[TurnStep] | None
         return None
     if scene.switching_off and said.kind in ("yes", "no"):
         return [TurnStep("answer", 0, len(scene.turn.text), proposal="off", choice=said.kind)]
+    if scene.forbidding and said.kind == "yes":
+        return ban_steps(scene, 0, len(scene.turn.text), scene.forbidding)
+    if scene.forbidding and said.kind == "no":
+        return [TurnStep("answer", 0, len(scene.turn.text), proposal="never", choice="no")]
     if not scene.questions:
         return None
     chosen = _chosen(scene, said)

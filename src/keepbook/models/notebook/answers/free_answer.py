@@ -15,6 +15,7 @@ from keepbook.book.memory.questions import ALL, BOTH, NO, NONE, YES, Choice, pla
 from keepbook.book.text.periods import period
 from keepbook.book.text.words import DENIALS, STOP_WORDS, content_words, stem, tokens, word_set
 from keepbook.models.notebook.answers.forms import Opening, plain_opening
+from keepbook.models.notebook.change import brings_figures
 from keepbook.models.notebook.lists.matters import names_all
 from keepbook.models.notebook.lists.orders import orders_of_turn
 from keepbook.models.notebook.read import Understood
@@ -167,6 +168,8 @@ def _choice_of_opening(scene: Scene, opening: Opening, rest: Sequence[str], read
     question = scene.questions[0]
     if _is_hedged(read, scene.turn.text, opening):
         return None
+    if opening.kind == "no" and brings_figures(question.content, opening.rest):
+        return None  # "no, 15 June" mends what is offered
     if opening.kind == "no":
         return NO[question.question]
     yes = YES[question.question]

@@ -142,6 +142,17 @@ def is_standing(text: str) -> bool:
     )
 
 
+def topic_asked(text: str) -> str | None:
+    """The shipped topic that a question asks about as a whole: "what do you know about my health?" """
+    tokens = _tokens(text, 0, len(text))
+    for lists in _languages().values():
+        for at in range(1, len(tokens)):
+            size = _longest(tokens, at, lists.about)
+            if size and (groups := topic_groups_of(" ".join(token.word for token in tokens[at + size :]))):
+                return groups[0]
+    return None
+
+
 def _shift_order(order: Order, by: int) -> Order:
     places = {name: getattr(order, name) + by for name in ("start", "end", "rest_start", "rest_end")}
     return replace(order, **places)

@@ -2,9 +2,9 @@
 
 import re
 
+from keepbook.book.recall.people import RELATIONS
 from keepbook.book.text.topics import group_named, topics_named_in
 from keepbook.book.text.words import STOP_WORDS, stem, tokens, word_set
-from keepbook.models.notebook.lists.kin import PEOPLE
 from keepbook.patterns import regex
 
 LONGEST = 80
@@ -83,7 +83,7 @@ def _named_thing(words: str) -> str:
         if word.lower() in STOP_WORDS | _TAILS:
             break
         named.append(word)
-        if word.lower() in PEOPLE:
+        if word.lower() in RELATIONS:
             break
     if named:
         return " ".join([whose.lower(), *named])

@@ -2,8 +2,7 @@
 
 None of them decides alone. A line may lack each word of a question and answer it ("What food don't I like?", "I hate
 mushrooms"), and may have all of them and not answer it. What each of them weighs was learned from questions with and
-without an answer (`training/answer_fit.py`): once with the likeness that the embedder of Keepbook sees, and once
-without any, which is also used with another embedder.
+without an answer (`training/answer_fit.py`), for the embedder that comes with Keepbook; without it words alone decide.
 """
 
 import tomllib
@@ -15,24 +14,30 @@ from math import exp
 from pathlib import Path
 from typing import NamedTuple
 
+from keepbook.book.recall.people import RELATIONS
 from keepbook.book.text.topic_meaning import Sense
-from keepbook.book.text.words import content_words, fold_text, numbers, stem, tokens, word_set
-from keepbook.models.notebook.lists.kin import PEOPLE, person_spoken_of
+from keepbook.book.text.words import STOP_WORDS, content_words, fold_text, numbers, stem, tokens, word_set
 from keepbook.models.notebook.lists.matters import QUESTION_WORDS
-from keepbook.models.notebook.reply.asked_kind import AskedKind, asked_kind, has_kind, measure_words
+from keepbook.models.notebook.reply.answering import answer_score
 from keepbook.patterns import regex
 
 WEIGHTS = Path(__file__).parent / "answer_weights.toml"
 MUCH_LIKE, USUAL_LIKE = 0.5, 0.3
 """From the one on likeness counts more; a line without rivals is held against the other."""
+ANSWERS, NEAR = 0.6, 0.2
+"""From the one on a line is told as the answer, from the other on it is shown as the nearest there is."""
+LACKING = 0.4
+"""How sure a line is, by words alone, that has all words of a question but is not sure to answer."""
 MOST_LACKING = 4
 """So many missing words count; more are no worse."""
 LONG = 12
 """A line of more words is a long one: it says more than one thing."""
-_PEOPLE = frozenset(map(stem, PEOPLE))
+_PEOPLE = frozenset(map(stem, RELATIONS))
+_OWNERS = ("my", "our")
 _OF_SELF = word_set("""
     i i'm i've me my mine we we're we've us our ours ich mein meine wir yo mi mis jeg min mitt mine je mon ma mes
 """)
+_LIGHT = frozenset(map(stem, STOP_WORDS))
 _NAME = regex(r"(?<=\s)[A-Z][^\W\d_]{1,30}")
 """A name in a question: a capital that does not begin it."""
 
@@ -42,7 +47,6 @@ class ParsedQuestion:
     """A question as it is held against lines."""
 
     text: str
-    kind: AskedKind
     matter: frozenset[str]
     """The stems of the words that say what is asked about."""
     people: frozenset[str]
@@ -60,19 +64,12 @@ class ParsedQuestion:
         return self.names | frozenset(self.names_of_people.values())
 
 
-class Bars(NamedTuple):
-    """From `answers` on a line is told as the answer, from `near` on it is shown as the nearest there is."""
-
-    answers: float
-    near: float
-
-
 class LearnedWeights(NamedTuple):
-    """What each thing weighs, with the likeness that the embedder of this space sees, and without any."""
+    """What each thing weighs, for the embedder of this space."""
 
     space: str
-    with_likeness: Mapping[str, float]
-    by_words: Mapping[str, float]
+    base: float
+    weights: Mapping[str, float]
 
 
 def parse_question(text: str, called: Mapping[str, str], addressing: frozenset[str] = frozenset()) -> ParsedQuestion:
@@ -86,7 +83,7 @@ def parse_question(text: str, called: Mapping[str, str], addressing: frozenset[s
     people = frozenset(stems & _PEOPLE)
     known = {stem(relation): stem(fold_text(name)) for relation, name in called.items()}
     return ParsedQuestion(
-        text, asked_kind(text), frozenset(matter), people,
+        text, frozenset(matter), people,
         names=frozenset(stem(fold_text(name)) for name in _NAME.findall(text)),
         names_of_people={one: known[one] for one in people if one in known},
         numbers=frozenset(numbers(text)), is_of_self=not _OF_SELF.isdisjoint(words),
@@ -94,50 +91,50 @@ def parse_question(text: str, called: Mapping[str, str], addressing: frozenset[s
 
 
 def features_of(
-    asked: ParsedQuestion, line: str, subject: str | None, likeness: float, best_other: float
+    asked: ParsedQuestion, line: str, subject: str | None, likeness: float, best_other: float, learned: float
 ) -> dict[str, float]:
-    """What is seen in a question and a line. `best_other` is the likeness of the likest other line."""
-    content = set(content_words(line))
+    """What is seen in a question and a line. `best_other` is the likeness of the likest other line;
+    `learned` are the log-odds of `answering.py`, or 0."""
     every = stems_of(line, subject)
     return {
+        "learned": learned,
         "likeness": likeness,
         "much likeness": max(0.0, likeness - MUCH_LIKE),
         "ahead of the others": likeness - max(best_other, USUAL_LIKE),
         "numbers missing": float(not asked.numbers <= numbers(line)),
         "long line": float(len(tokens(line)) > LONG),
-        **_words_seen(asked, content, every, likeness),
-        **_kind_seen(asked, line),
+        **_words_seen(asked, every, likeness),
         **_people_seen(asked, line, subject, every, likeness),
     }
 
 
-def _words_seen(
-    asked: ParsedQuestion, content: AbstractSet[str], every: AbstractSet[str], likeness: float
-) -> dict[str, float]:
-    measures = measure_words(asked.kind)
-    matter = (asked.matter - (measures - content)) or measures.intersection(map(stem, tokens(asked.text)))
-    lacking = matter - every
-    shared = 0.0
-    if matter:
-        shared = 1 - len(lacking) / len(matter)
+def _lacking(asked: ParsedQuestion, every: AbstractSet[str]) -> tuple[frozenset[str], float]:
+    """The words of a question that a line lacks, and which share of them it has. Who is named as the book names them
+    is not lacking."""
+    matter = asked.matter or frozenset(map(stem, tokens(asked.text))) - _LIGHT
+    named = {one for one, name in asked.names_of_people.items() if name in every}
+    lacking = matter - every - named
+    if not matter:
+        return lacking, 0.0
+    return lacking, 1 - len(lacking) / len(matter)
+
+
+def _words_seen(asked: ParsedQuestion, every: AbstractSet[str], likeness: float) -> dict[str, float]:
+    lacking, shared = _lacking(asked, every)
     return {
         "share of its words": shared,
-        "all of its words": float(bool(matter) and not lacking),
+        "all of its words": float(shared == 1),
         "none of its words": float(shared == 0),
         "share and likeness": shared * likeness,
         "words lacking": float(min(len(lacking), MOST_LACKING)),
-        "share, yes or no": shared * (asked.kind == "whether"),
-        "some words lacking": float(bool(lacking) and shared > 0),
-        "some words lacking, yes or no": float(bool(lacking) and shared > 0 and asked.kind == "whether"),
+        "some words lacking": float(0 < shared < 1),
     }
 
 
-def _kind_seen(asked: ParsedQuestion, line: str) -> dict[str, float]:
-    if asked.kind in ("matter", "whether"):
-        return {f"kind: {asked.kind}": 1.0}
-    if has_kind(asked.kind, asked.text, line):
-        return {f"{asked.kind} found": 1.0}
-    return {f"{asked.kind} missing": 1.0}
+def _begins_with_another(line: str) -> bool:
+    """Whether a line begins with somebody of the person's: "My little sister lives in Leeds"."""
+    first, *rest = tokens(line)[:3] or [""]
+    return first in _OWNERS and not _PEOPLE.isdisjoint(map(stem, rest))
 
 
 def stems_of(line: str, subject: str | None) -> frozenset[str]:
@@ -152,14 +149,16 @@ def missing_people(asked: ParsedQuestion, every: AbstractSet[str]) -> frozenset[
 
 def names_asked(asked: ParsedQuestion, line: str, subject: str | None) -> bool:
     """Whether a line names everybody whom a question asks about."""
-    return not missing_people(asked, stems_of(line, subject))
+    every = stems_of(line, subject)
+    has_names = asked.is_of_self or asked.names <= every
+    return has_names and not missing_people(asked, every)
 
 
 def _people_seen(
     asked: ParsedQuestion, line: str, subject: str | None, every: AbstractSet[str], likeness: float
 ) -> dict[str, float]:
     missing = missing_people(asked, every)
-    about = subject or person_spoken_of(line)
+    about = subject or _begins_with_another(line)
     others = bool(about or (every & _PEOPLE))
     is_named = bool(asked.names & every)
     is_own = not about and not _OF_SELF.isdisjoint(tokens(line))
@@ -185,29 +184,40 @@ def score_texts(
     asked: ParsedQuestion, texts: Sequence[tuple[str, str | None]], likenesses: Sequence[float], sense: Sense | None
 ) -> list[float]:
     """How likely each text answers, 0 to 1; each with whom it is about, if that is somebody else."""
-    weights = _weights_for(sense)
+    known = load_weights()
+    if sense is None or sense.space != known.space:
+        return [_score_by_words(asked, line, subject) for line, subject in texts]
     scores = []
     for at, (line, subject) in enumerate(texts):
-        others = [likeness for place, likeness in enumerate(likenesses) if place != at]
-        seen = features_of(asked, line, subject, likenesses[at], max(others, default=0.0))
-        total = weights["base"] + sum(weights.get(name, 0.0) * value for name, value in seen.items())
+        best_other = max((likeness for place, likeness in enumerate(likenesses) if place != at), default=0.0)
+        learned = learned_of(asked.text, line, sense)
+        seen = features_of(asked, line, subject, likenesses[at], best_other, learned)
+        total = known.base + sum(known.weights[name] * value for name, value in seen.items())
         scores.append(1 / (1 + exp(-total)))
     return scores
 
 
-def bars_for(sense: Sense | None) -> Bars:
-    weights = _weights_for(sense)
-    return Bars(weights["bar: answers"], weights["bar: near"])
+def _score_by_words(asked: ParsedQuestion, line: str, subject: str | None) -> float:
+    """Where nothing was learned for the embedder: sure of a line that has all words and numbers of a question, and does
+    not begin with somebody it does not ask about."""
+    if not asked.numbers <= numbers(line):
+        return 0.0
+    every = stems_of(line, subject)
+    lacking, shared = _lacking(asked, every)
+    of_another = _begins_with_another(line) and not (asked.people or asked.names & every)
+    if lacking or of_another:
+        return shared * LACKING
+    return shared
 
 
-def _weights_for(sense: Sense | None) -> Mapping[str, float]:
-    learned = _load_weights()
-    if sense is not None and sense.space == learned.space:
-        return learned.with_likeness
-    return learned.by_words
+def learned_of(question: str, line: str, sense: Sense | None) -> float:
+    """What was learned of which kinds of lines answer such a question, as log-odds; 0 where nothing was."""
+    if sense is None:
+        return 0.0
+    return answer_score(question, line, sense) or 0.0
 
 
 @cache
-def _load_weights() -> LearnedWeights:
+def load_weights() -> LearnedWeights:
     found = tomllib.loads(WEIGHTS.read_text(encoding="utf-8"))
-    return LearnedWeights(found["space"], found["with likeness"], found["by words"])
+    return LearnedWeights(found["space"], found["base"], found["weights"])

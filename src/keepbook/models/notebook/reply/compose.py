@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from functools import cache
 from pathlib import Path
 
+from keepbook.book.text.topics import find_topics
 from keepbook.book.text.words import tokens
 from keepbook.extension import load_part
 from keepbook.models.model import Conversation, ReplyEvent, ReplyFinished, TextDelta, Toolbox, ToolCalled, Usage
@@ -83,7 +84,7 @@ def _never_kept_notice(talk: ReplyContext) -> str:
     if talk.view.secret:
         return talk.say("secret")
     topics = talk.view.never
-    if topics and not talk.view.asks and not talk.view.deeds:
+    if topics and not (talk.view.asks or talk.view.deeds or talk.view.feeling):
         return talk.say("never", topic=topics[0])
     return ""
 
@@ -115,6 +116,9 @@ def _book_answer(talk: ReplyContext) -> str | None:
         return _topics_answer(talk)
     if asks_everything(talk.text):
         return describe_answer(LookupResult(view.latest, offered=view.offered, everything=True), talk.voice)
+    if view.topic is not None:
+        offered = tuple(one for one in view.offered if find_topics(one.content, [view.topic], view.sense))
+        return describe_answer(LookupResult(view.about, offered=offered), talk.voice)
     found = find_answers(
         talk.text, view.hits, view.turns, view.offered, sense=view.sense, latest=view.latest, chat=view.chat
     )

@@ -18,18 +18,22 @@ from keepbook.book.recall.turns.hits import ChatHit
 from keepbook.book.text.opposites import opposite
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.words import content_words, stem, tokens, word_set
+from keepbook.models.notebook.read import shared_reader, turn_language
 from keepbook.models.notebook.reply.answer_score import (
+    ANSWERS,
+    NEAR,
     ParsedQuestion,
-    bars_for,
     names_asked,
     parse_question,
     score_texts,
 )
-from keepbook.models.notebook.reply.asked_kind import is_asked
+from keepbook.models.reader.values import ReaderTurn
 
-NEAR = 0.2
+AS_GOOD = 0.2
 """Lines so near the best are as good as it; the newest of them is told first."""
 MOST = 4
+NEAREST_LIKE, SINCE = 0.3, 0.12
+"""How like a question a line is at least, and how much less so than the one that answers best, if it was said since."""
 MOST_BESIDE = 4
 """So many lines at most that name somebody asked about are looked at beside the hits."""
 QUOTE_LETTERS = 200
@@ -100,6 +104,7 @@ class _Rated(NamedTuple):
 
     line: Memory
     score: float
+    likeness: float
 
 
 def find_answers(
@@ -116,11 +121,11 @@ def find_answers(
     those that name somebody asked about."""
     called = names_of_relations([one.content for one in (*hits, *latest)])
     asked = parse_question(question, called, addressing=ADDRESSING)
-    bars = bars_for(sense)
     rated = _rate_lines(asked, hits, _naming(asked, hits, latest), sense)
-    sure = [one for one in rated if one.score >= bars.answers]
-    lines = rank_lines([one for one in sure if one.line.current])[:MOST]
-    ended = rank_lines([one for one in sure if not one.line.current])[:MOST]
+    best = rank_lines([one for one in rated if one.line.current])
+    since = _said_since(best[:1], rated, asked)
+    lines = (*since, *(line for line in best if line not in since))[:MOST]
+    ended = rank_lines([one for one in rated if not one.line.current])[:MOST]
     waiting = _sure_texts(asked, [one.content for one in offered], sense)
     found = LookupResult(
         lines, ended, tuple(offered[at] for at in waiting),
@@ -128,10 +133,10 @@ def find_answers(
         chat=chat, opposed=any(opposite(one.content, other.content) for one, other in combinations(lines, 2)),
     )  # fmt: skip
     if found.empty:
-        said = [hit for hit in turns if hit.role == "user" and not _asks(hit.text)]
+        said = [hit for hit in turns if hit.role == "user" and not _only_asks(hit.text)]
         found = replace(found, turns=tuple(said[at] for at in _sure_texts(asked, [hit.text for hit in said], sense)))
     if found.empty:
-        return replace(found, nearest=_nearest(asked, [one for one in rated if one.score >= bars.near]))
+        return replace(found, nearest=_nearest(asked, [one for one in rated if one.score >= NEAR]))
     return found
 
 
@@ -150,13 +155,13 @@ def _rate_lines(
     lines: list[Memory] = [*hits, *others]
     like = [hit.likeness for hit in hits] + _likenesses(asked, [one.content for one in others], sense)
     scores = score_texts(asked, [(one.content, one.subject) for one in lines], like, sense)
-    return [_Rated(line, score) for line, score in zip(lines, scores, strict=True)]
+    return [_Rated(*one) for one in zip(lines, scores, like, strict=True)]
 
 
 def _sure_texts(asked: ParsedQuestion, texts: Sequence[str], sense: Sense | None) -> list[int]:
     """Which of some texts answer, the likeliest first."""
     scores = score_texts(asked, [(text, None) for text in texts], _likenesses(asked, texts, sense), sense)
-    sure = [at for at, score in enumerate(scores) if score >= bars_for(sense).answers]
+    sure = [at for at, score in enumerate(scores) if score >= ANSWERS]
     return sorted(sure, key=lambda at: -scores[at])[:MOST]
 
 
@@ -181,9 +186,33 @@ def _naming(asked: ParsedQuestion, hits: Sequence[Hit], latest: Sequence[Memory]
     return [one for one in others if named & set(map(stem, tokens(one.content)))][:MOST_BESIDE]
 
 
-def _asks(said: str) -> bool:
+def _said_since(best: Sequence[Memory], rated: Sequence[_Rated], asked: ParsedQuestion) -> tuple[Memory, ...]:
+    """What was said of a matter after the line that answers best, and may have changed it: about as like the question
+    as that line, or like it and of a thing that the line names. "I've traded the Volvo for a Tesla" goes with "I drive
+    a Volvo"."""
+    first = next((one for one in rated if one.line in best), None)
+    if first is None or turn_language(asked.text) != "en":  # elsewhere every line is as like it as every other
+        return ()
+    newer = [one for one in rated if one.line.current and one.likeness >= NEAREST_LIKE and _goes_on(one, first, asked)]
+    return tuple(sorted((one.line for one in newer), key=lambda line: line.recorded_at, reverse=True))
+
+
+def _goes_on(one: _Rated, first: _Rated, asked: ParsedQuestion) -> bool:
+    """Whether a line was said after another, and of the same matter and people."""
+    if one.line.recorded_at <= first.line.recorded_at or one.line.subject != first.line.subject:
+        return False
+    if not names_asked(asked, one.line.content, one.line.subject):
+        return False
+    said, before = (set(content_words(line.content)) - asked.matter for line in (one.line, first.line))
+    return one.likeness >= first.likeness - SINCE or bool(said & before)
+
+
+def _only_asks(said: str) -> bool:
     """Whether a turn only asked: what was asked before answers nothing."""
-    return said.rstrip().endswith(("?", "？")) or is_asked(said)
+    if said.rstrip().endswith(("?", "？")):
+        return True
+    pieces = shared_reader().read((ReaderTurn("user", said),))
+    return turn_language(said) == "en" and not any(piece.label in ("keep", "old", "passing") for piece in pieces)
 
 
 def _disagreeing(lines: Sequence[Memory]) -> frozenset[str]:
@@ -200,9 +229,11 @@ def _may_disagree(one: Memory, other: Memory) -> bool:
 
 
 def rank_lines(rated: Sequence[_Rated]) -> tuple[Memory, ...]:
-    """The lines near the best one, newest first; the others are left out."""
+    """If one of these lines surely answers, it and those as good, newest first; the others are left out."""
     best = max((one.score for one in rated), default=0.0)
-    near = [one.line for one in rated if one.score >= best - NEAR]
+    if best < ANSWERS:
+        return ()
+    near = [one.line for one in rated if one.score >= best - AS_GOOD]
     return tuple(sorted(near, key=lambda line: line.recorded_at, reverse=True))
 
 

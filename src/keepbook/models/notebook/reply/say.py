@@ -112,8 +112,9 @@ def _describe_one(deed: Deed, voice: Voice) -> str:
             return (
                 voice.say("undone", lines=_quote_lines([deed.content])) if deed.content else voice.say("undone_order")
             )
-        case "off":
-            return voice.say("off_asked")
+        case "off" | "ban_asked":
+            asked = {"off": "off_asked", "ban_asked": "never_asked"}
+            return voice.say(asked[deed.act], topics=", ".join(deed.options))
         case "erase":
             return voice.say("erase")
         case "answer":

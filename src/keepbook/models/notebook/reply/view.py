@@ -38,5 +38,8 @@ class View:
     """Whether the last day had a hint to a model, in this chat or another."""
     feeling: str | None = None
     """The feeling that the turn tells: low or glad."""
+    topic: str | None = None
+    """The shipped topic that the turn asks about, and the lines about it."""
+    about: tuple[Memory, ...] = ()
     questions: int = 0
     """How many questions of the last reply were open when the turn was said."""

@@ -1,0 +1,120 @@
+"""Which lines answer a question, as it was learned: one about the same thing that lacks what is asked for does not."""
+
+from typing import Any
+
+import pytest
+from tests.embedding import meant
+from tests.models.notebook.talking import say
+
+from keepbook import Keepbook
+from keepbook.models.embedders.bundled import find_bundled
+from keepbook.models.notebook.reply.answering import ANSWERS, answer_score
+
+
+class Bundled:
+    """The embedder that comes with Keepbook, as the notebook is given it."""
+
+    def __init__(self) -> None:
+        found = find_bundled()
+        assert found is not None, "the tests come with the embed extra"
+        self._embedder, self.space = found, found.space
+
+    def direction(self, text: str) -> Any:
+        return self._embedder.embed([text])[0]
+
+    def directions(self, texts: Any) -> Any:
+        return self._embedder.embed(list(texts))
+
+
+@pytest.fixture(scope="module")
+def sense() -> Bundled:
+    return Bundled()
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "other"),
+    [
+        ("when is my dentist appointment?", "The dentist is on 3 May at nine", "my dentist is Dr. Wu"),
+        ("how much did the tractor cost?", "the tractor cost 9,000", "the red tractor is a 1974 Deutz"),
+        ("how old is my mother?", "My mother lives in Porto and is 81", "My mother lives in Porto"),
+        ("where do I work?", "I work at Equinor", "I work out three times a week"),
+        ("how many rooms does the cabin have?", "the cabin has four rooms", "we bought the cabin for 2 million"),
+        ("What car do I drive?", "I drive a 2012 Volvo V60", "I live in Oslo"),
+    ],
+)
+def test_a_line_answers_that_has_what_is_asked_for(sense: Bundled, question: str, answer: str, other: str) -> None:
+    right, wrong = answer_score(question, answer, sense), answer_score(question, other, sense)
+    assert right is not None
+    assert wrong is not None
+    assert right >= ANSWERS > wrong
+
+
+def test_of_another_embedder_nothing_was_learned(sense: Bundled) -> None:
+    other = Bundled()
+    other.space = "another embedder"
+    assert answer_score("where do I live?", "I live in Bergen", other) is None
+
+
+LINES = ["my dentist is Dr. Wu", "I teach maths at Ridgeway School", "I owe Priya 40"]
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("who is my dentist?", "Dr. Wu"),
+        ("what do I owe Priya?", "40"),
+        ("did you write down my dentist?", "Dr. Wu"),
+        ("when is my dentist appointment?", None),
+        ("how old am I?", None),
+        ("what do I owe Mark?", None),
+        ("what room do I teach in?", None),
+        ("do I teach physics?", None),
+    ],
+)
+def test_what_is_not_in_the_book_is_said_so(kb: Keepbook, question: str, told: str | None) -> None:
+    alice: Any = kb.book("alice")
+    for line in LINES:
+        alice.remember(line, force=True)
+    alice.reindex()
+    reply = say(kb, alice.threads.start(preset="general"), question)
+    if told:
+        assert told in reply
+    assert reply.startswith(("Your book says", "From your book:")) == bool(told)
+
+
+def test_where_nothing_answers_the_nearest_line_is_shown_as_no_more(kb: Keepbook) -> None:
+    alice: Any = kb.book("alice")
+    for line in LINES:
+        alice.remember(line, force=True)
+    alice.reindex()
+    chat = alice.threads.start(preset="general")
+    told = say(kb, chat, "what room do I teach in?")
+    assert told.startswith("The nearest I have is “I teach maths at Ridgeway School”.")
+    assert say(kb, chat, "what colour is my car?") == "I have nothing about that."
+
+
+def test_a_question_without_its_mark_is_answered(kb: Keepbook) -> None:
+    alice: Any = kb.book("alice")
+    for line in LINES:
+        alice.remember(line, force=True)
+    alice.reindex()
+    chat = alice.threads.start(preset="general")
+    assert "Dr. Wu" in say(kb, chat, "who is my dentist")
+    assert say(kb, chat, "what colour is my car") == "I have nothing about that."
+    assert not alice.proposals.list()
+
+
+@pytest.mark.parametrize(("text", "asks"), [("what is my goal this year", True), ("my goal is a marathon", False)])
+def test_a_question_is_known_without_its_mark(kb: Keepbook, text: str, asks: bool) -> None:
+    alice = kb.book("alice")
+    assert ("I have nothing about that." in say(kb, alice.threads.start(preset="general"), text)) == asks
+
+
+def test_what_was_said_later_of_what_a_line_names_is_told_with_it(kb: Keepbook) -> None:
+    alice: Any = meant(kb, embedder=find_bundled())
+    for line in ("I drive a 2012 Volvo V60", "I live in Oslo", "I've traded the Volvo for a Tesla Model Y"):
+        alice.remember(line, force=True)
+    alice.reindex()
+    reply = say(kb, alice.threads.start(preset="general"), "What car do I drive?")
+    assert reply.index("Tesla") < reply.index("V60")
+    assert "Oslo" not in reply
