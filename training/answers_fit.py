@@ -18,7 +18,7 @@ import numpy as np
 from keepbook import Keepbook
 from keepbook.book.text.topic_meaning import logistic
 from keepbook.models.embedders.bundled import find_bundled
-from keepbook.models.notebook.reply import answering, lookup
+from keepbook.models.notebook.reply import answering
 
 HERE = Path(__file__).parent
 COORDINATES, SPREAD, STRENGTH, FOLDS = 16, 8.0, 1.0, 5
@@ -78,7 +78,7 @@ def fit(rows: Any, answers: Any) -> Any:
 
 
 def outcome(one: Asked, scores: Any) -> str:
-    told = [right for right, score in zip(one.answers, scores, strict=True) if score >= lookup.ANSWERS]
+    told = [right for right, score in zip(one.answers, scores, strict=True) if score >= answering.ANSWERS]
     if not one.answerable:
         return "in vain" if told else "nothing, rightly"
     if any(told):

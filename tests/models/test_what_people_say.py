@@ -288,7 +288,7 @@ def test_which_line_is_to_go_is_answered_by_its_number_and_said_as_it_is(
 )
 def test_a_question_is_answered_from_the_book(talk: Any, question: str, line: str) -> None:
     owner, _, replies = talk(question, book=BOOK)
-    assert replies[0].splitlines()[:2] == ["From your book:", f"- {line}"]
+    assert replies[0].splitlines()[0] == f"Your book says “{line}”."
     assert set(holding(owner)) == set(BOOK)
 
 
@@ -308,7 +308,7 @@ def test_everything_that_is_known_is_told(talk: Any) -> None:
 
 def test_what_is_only_offered_is_said_to_be_offered(talk: Any) -> None:
     _, _, replies = talk(SURE[0], "Do I take metformin?", preset="assistant")
-    assert replies[1].splitlines()[:2] == ["Offered in a chat, not in the book:", f"- “{SURE[0]}”"]
+    assert replies[1].splitlines()[:2] == ["You said so, but it is not in your book yet:", f"- “{SURE[0]}”"]
 
 
 # --- categories

@@ -427,4 +427,4 @@ def test_lines_that_may_disagree_are_told_with_their_days(talk: Any, clock: Any)
 def test_the_best_of_a_poor_lot_is_no_answer(talk: Any, question: str, answers: bool) -> None:
     book = ["My sister is called Clare", "I work nights at St Thomas as a nurse", "The tractor is from 1988"]
     _, replies = talk({question: "ask"}, question, book=book, verdicts={question: "leave"})
-    assert ("From your book" in replies[0]) == answers
+    assert ("Your book says" in replies[0]) == answers

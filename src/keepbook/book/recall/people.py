@@ -132,6 +132,11 @@ def _names_of_relations(introduced: Sequence[_Introduced]) -> dict[str, str]:
     return {one.relation: one.name for one in reversed(introduced) if one.theirs}
 
 
+def names_of_relations(lines: Sequence[str]) -> dict[str, str]:
+    """The names that some lines give the person's relations: "My wife is called Kari"."""
+    return _names_of_relations(_introduced([AboutSomebody(None, None, line, True) for line in lines]))
+
+
 def _whom(line: AboutSomebody, called: Mapping[str, str]) -> tuple[str, str]:
     """Name and relation of the person whom a line's subject names; `called` has the names of the person's relations."""
     if not line.subject or line.category in NOT_PEOPLE:

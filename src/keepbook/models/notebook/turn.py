@@ -15,6 +15,7 @@ from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import Message
 from keepbook.book.ground.one_line_log import get_logger
 from keepbook.book.ground.when import stamp
+from keepbook.book.recall.turns.hits import ChatHit
 from keepbook.book.recall.vectors import Meaning
 from keepbook.book.text.own_words import own_words
 from keepbook.book.text.topics import find_topics
@@ -184,14 +185,15 @@ def view_of(taken: TurnTaken, meaning: Meaning | None) -> View:
     loaded, text = taken.loaded, taken.message.text
     asks = any(clause.move.act == "ask" for clause in taken.read.clauses) or "?" in text
     asks = asks or (not taken.deeds and _asks_unmarked(taken.read, text))
-    turns = tuple(hit for hit in loaded.chat_hits if hit.thread_id != loaded.thread.id)
+    turns = tuple(hit for hit in loaded.chat_hits if _may_quote(hit, loaded))
     if loaded.chosen.never:
         read = "\n".join(text[start:end] for start, end in own_words(text))
         never = tuple(find_topics(read, loaded.chosen.never, meaning))
     else:
         never = ()
     return View(
-        taken.deeds, loaded.hits, turns, loaded.latest, loaded.offered, asks=asks, language=taken.read.language,
+        taken.deeds, loaded.hits, turns, loaded.latest, loaded.offered, loaded.thread.id,
+        asks=asks, language=taken.read.language,
         unread=taken.read.unread, sense=meaning,
         never=never,
         topics=loaded.chosen.never, secret=bool(secrets_of_turn(text)), remembers=loaded.remembers,
@@ -200,6 +202,14 @@ def view_of(taken: TurnTaken, meaning: Meaning | None) -> View:
         questions=len(loaded.scene.questions),
         topic=loaded.topic, about=loaded.about,
     )  # fmt: skip
+
+
+def _may_quote(hit: ChatHit, loaded: TurnContext) -> bool:
+    """Whether a turn may be quoted in an answer: any of another chat, and of this one what the person said before,
+    unless they took words of it back."""
+    if hit.thread_id != loaded.thread.id:
+        return True
+    return hit.recorded_by is None and hit.turn not in loaded.scene.withdrawn
 
 
 def _asks_unmarked(read: Understood, text: str) -> bool:

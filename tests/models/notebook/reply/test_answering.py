@@ -8,8 +8,7 @@ from tests.models.notebook.talking import say
 
 from keepbook import Keepbook
 from keepbook.models.embedders.bundled import find_bundled
-from keepbook.models.notebook.reply.answering import answer_score
-from keepbook.models.notebook.reply.lookup import ANSWERS
+from keepbook.models.notebook.reply.answering import ANSWERS, answer_score
 
 
 class Bundled:
@@ -68,6 +67,8 @@ LINES = ["my dentist is Dr. Wu", "I teach maths at Ridgeway School", "I owe Priy
         ("when is my dentist appointment?", None),
         ("how old am I?", None),
         ("what do I owe Mark?", None),
+        ("what room do I teach in?", None),
+        ("do I teach physics?", None),
     ],
 )
 def test_what_is_not_in_the_book_is_said_so(kb: Keepbook, question: str, told: str | None) -> None:
@@ -76,7 +77,9 @@ def test_what_is_not_in_the_book_is_said_so(kb: Keepbook, question: str, told: s
         alice.remember(line, force=True)
     alice.reindex()
     reply = say(kb, alice.threads.start(preset="general"), question)
-    assert told in reply if told else "I have nothing about that." in reply
+    if told:
+        assert told in reply
+    assert reply.startswith(("Your book says", "From your book:")) == bool(told)
 
 
 def test_where_nothing_answers_the_nearest_line_is_shown_as_no_more(kb: Keepbook) -> None:
@@ -85,8 +88,8 @@ def test_where_nothing_answers_the_nearest_line_is_shown_as_no_more(kb: Keepbook
         alice.remember(line, force=True)
     alice.reindex()
     chat = alice.threads.start(preset="general")
-    told = say(kb, chat, "when is my dentist appointment?")
-    assert told.startswith("I have nothing about that. The nearest to it is “my dentist is Dr. Wu”.")
+    told = say(kb, chat, "what room do I teach in?")
+    assert told.startswith("The nearest I have is “I teach maths at Ridgeway School”.")
     assert say(kb, chat, "what colour is my car?") == "I have nothing about that."
 
 

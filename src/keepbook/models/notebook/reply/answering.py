@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
+ANSWERS = -0.5
+"""About these log-odds are even, on left-out books."""
 WEIGHTS = Path(__file__).parent / "answering.npz"
 
 

@@ -119,7 +119,9 @@ def _book_answer(talk: ReplyContext) -> str | None:
     if view.topic is not None:
         offered = tuple(one for one in view.offered if find_topics(one.content, [view.topic], view.sense))
         return describe_answer(LookupResult(view.about, offered=offered), talk.voice)
-    found = find_answers(talk.text, view.hits, view.turns, view.offered, sense=view.sense)
+    found = find_answers(
+        talk.text, view.hits, view.turns, view.offered, sense=view.sense, latest=view.latest, chat=view.chat
+    )
     return describe_answer(found, talk.voice)
 
 

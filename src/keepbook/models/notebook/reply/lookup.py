@@ -1,38 +1,41 @@
 """Answers questions to the notebook through recall: the best hit first, ended lines after those that hold.
 
-Below a floor that was found on questions without an answer, the notebook says that it has nothing. A line that is only
-offered is called so.
+How likely a line is to answer is told by `answer_score.py`. From one bar on it is told as the answer; from a lower one
+on it is shown as the nearest there is, and neither told as an answer nor denied; below that the notebook says that it
+has nothing. A line that is only offered, and what was only said in a chat, is called so.
 """
 
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import NamedTuple
 
 from keepbook.book.memory.memories import Memory
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.recall.memories import Hit
+from keepbook.book.recall.people import names_of_relations
 from keepbook.book.recall.turns.hits import ChatHit
+from keepbook.book.text.opposites import opposite
 from keepbook.book.text.topic_meaning import Sense
-from keepbook.book.text.words import content_words, numbers, stem, tokens, word_set
-from keepbook.models.notebook.lists.matters import QUESTION_WORDS
+from keepbook.book.text.words import content_words, stem, tokens, word_set
 from keepbook.models.notebook.read import shared_reader, turn_language
-from keepbook.models.notebook.reply.answering import answer_score
+from keepbook.models.notebook.reply.answer_score import (
+    ANSWERS,
+    NEAR,
+    ParsedQuestion,
+    names_asked,
+    parse_question,
+    score_texts,
+)
 from keepbook.models.reader.values import ReaderTurn
 
-ANSWERS = -0.5
-"""From these log-odds on a line answers: on left-out books it is told in vain for one unanswerable question in five
-(`training/answers_fit.py`, `training/answer_floor.py`)."""
-VERY_LIKE = 0.6
-"""From this likeness on a line answers where nothing was learned for the embedder."""
-NEAREST_LIKE = 0.3
-"""From this likeness on a line that does not answer is shown as the nearest there is."""
-CHAT_FLOOR = {True: 0.45, False: 0.5}
-SINCE = 0.12
-"""So much less like a question than the line that answers best may one be that was said after it."""
-NEAR = 0.1
-"""Hits so near the best are as good as it; the newest of them is told."""
+AS_GOOD = 0.2
+"""Lines so near the best are as good as it; the newest of them is told first."""
 MOST = 4
+NEAREST_LIKE, SINCE = 0.3, 0.12
+"""How like a question a line is at least, and how much less so than the one that answers best, if it was said since."""
+MOST_BESIDE = 4
+"""So many lines at most that name somebody asked about are looked at beside the hits."""
 QUOTE_LETTERS = 200
 _FRAME = frozenset(map(stem, word_set("""
     what which who where when how know remember tell say show list give have got keep kept note noted write wrote
@@ -42,7 +45,7 @@ _FRAME = frozenset(map(stem, word_set("""
 """)))  # fmt: skip
 """Words of a question that asks for all there is."""
 
-_OF_THE_BOOK = frozenset(map(stem, word_set("""
+ADDRESSING = frozenset(map(stem, word_set("""
     know remember tell say show list have got keep kept note noted write wrote written everything anything something
     all learned learnt saved stored book notes memory
     wissen weißt merken gemerkt sabes recuerdas vet husker sais souviens
@@ -60,11 +63,15 @@ class LookupResult:
     ended: tuple[Memory, ...] = ()
     offered: tuple[Proposal, ...] = ()
     turns: tuple[ChatHit, ...] = ()
+    chat: str = ""
+    """The chat that asks: what was said in it is called so."""
     everything: bool = False
     disagreeing: frozenset[str] = frozenset()
     """Lines that may not both hold, by id: each is told with its day."""
+    opposed: bool = False
+    """Whether two of the lines say opposite things."""
     nearest: Memory | None = None
-    """Where nothing answers: the line that comes nearest, said to be no more."""
+    """Where nothing surely answers: the line that comes nearest, said to be no more."""
 
     @property
     def empty(self) -> bool:
@@ -85,11 +92,19 @@ def asks_topics(question: str) -> bool:
 
 def _names_no_matter(asked: Sequence[str]) -> bool:
     matter = [word for word in asked if word not in _FRAME and not _is_light(word)]
-    return not matter and not _OF_THE_BOOK.isdisjoint(asked)
+    return not matter and not ADDRESSING.isdisjoint(asked)
 
 
 def _is_light(word: str) -> bool:
     return not content_words(word)
+
+
+class _Rated(NamedTuple):
+    """A line and how likely it is to answer."""
+
+    line: Memory
+    score: float
+    likeness: float
 
 
 def find_answers(
@@ -99,51 +114,97 @@ def find_answers(
     offered: Sequence[Proposal],
     *,
     sense: Sense | None,
+    latest: Sequence[Memory] = (),
+    chat: str = "",
 ) -> LookupResult:
-    """The hits that answer a question, from those that recall found."""
-    about = [hit for hit in hits if is_about(hit, question) and is_near(hit, question, sense)]
-    lines, ended = (
-        rank_hits([hit for hit in about if hit.current]),
-        rank_hits([hit for hit in about if not hit.current]),
-    )
-    if turn_language(question) == "en":  # of another language every line is as like a question as every other
-        lines = (*_said_since(lines[:1], hits, question), *lines)
-    waiting = tuple(one for one in offered if _may_answer(question, one.content, sense, found=bool(lines)))
-    quoted = tuple(
-        hit
-        for hit in turns
-        if hit.relevance >= CHAT_FLOOR[sense is not None] and hit.role == "user" and not _only_asks(hit.text)
-    )
-    if not lines:
-        said = quoted[:MOST]
-    else:
-        said = ()
-    found = LookupResult(lines[:MOST], ended[:MOST], waiting, said, disagreeing=_disagreeing(lines[:MOST]))
+    """What answers a question, of the lines and turns that recall found, of what is offered, and of the newest lines
+    those that name somebody asked about."""
+    called = names_of_relations([one.content for one in (*hits, *latest)])
+    asked = parse_question(question, called, addressing=ADDRESSING)
+    rated = _rate_lines(asked, hits, _naming(asked, hits, latest), sense)
+    best = rank_lines([one for one in rated if one.line.current])
+    since = _said_since(best[:1], rated, asked)
+    lines = (*since, *(line for line in best if line not in since))[:MOST]
+    ended = rank_lines([one for one in rated if not one.line.current])[:MOST]
+    waiting = _sure_texts(asked, [one.content for one in offered], sense)
+    found = LookupResult(
+        lines, ended, tuple(offered[at] for at in waiting),
+        disagreeing=_disagreeing(lines),
+        chat=chat, opposed=any(opposite(one.content, other.content) for one, other in combinations(lines, 2)),
+    )  # fmt: skip
     if found.empty:
-        return replace(found, nearest=_nearest(question, hits))
+        said = [hit for hit in turns if hit.role == "user" and not _only_asks(hit.text)]
+        found = replace(found, turns=tuple(said[at] for at in _sure_texts(asked, [hit.text for hit in said], sense)))
+    if found.empty:
+        return replace(found, nearest=_nearest(asked, [one for one in rated if one.score >= NEAR]))
     return found
 
 
-def _said_since(best: Sequence[Hit], hits: Sequence[Hit], question: str) -> tuple[Hit, ...]:
-    """What was said of a matter after the line that answers best, and may have changed it: as like the question as that
-    line, or like it and of a thing that the line names. "I've traded the Volvo for a Tesla" goes with "I drive a
-    Volvo"."""
-    asked = set(content_words(question))
-    newer = [hit for hit in hits if hit.current and hit.likeness >= NEAREST_LIKE and is_about(hit, question)]
-    found = [hit for hit in newer if any(_goes_on(hit, first, asked) for first in best)]
-    return tuple(sorted(found, key=lambda one: one.recorded_at, reverse=True))
+def _nearest(asked: ParsedQuestion, rated: Sequence[_Rated]) -> Memory | None:
+    """The likeliest of some lines that hold; none that lacks somebody who was asked about."""
+    near = [one for one in rated if one.line.current and names_asked(asked, one.line.content, one.line.subject)]
+    best = max(near, key=lambda one: one.score, default=None)
+    if best is None:
+        return None
+    return best.line
 
 
-def _goes_on(hit: Hit, first: Hit, asked: AbstractSet[str]) -> bool:
-    """Whether a line was said after another, and of the same matter."""
-    if hit.recorded_at <= first.recorded_at:
+def _rate_lines(
+    asked: ParsedQuestion, hits: Sequence[Hit], others: Sequence[Memory], sense: Sense | None
+) -> list[_Rated]:
+    lines: list[Memory] = [*hits, *others]
+    like = [hit.likeness for hit in hits] + _likenesses(asked, [one.content for one in others], sense)
+    scores = score_texts(asked, [(one.content, one.subject) for one in lines], like, sense)
+    return [_Rated(*one) for one in zip(lines, scores, like, strict=True)]
+
+
+def _sure_texts(asked: ParsedQuestion, texts: Sequence[str], sense: Sense | None) -> list[int]:
+    """Which of some texts answer, the likeliest first."""
+    scores = score_texts(asked, [(text, None) for text in texts], _likenesses(asked, texts, sense), sense)
+    sure = [at for at, score in enumerate(scores) if score >= ANSWERS]
+    return sorted(sure, key=lambda at: -scores[at])[:MOST]
+
+
+def _likenesses(asked: ParsedQuestion, texts: Sequence[str], sense: Sense | None) -> list[float]:
+    if sense is None or not texts:
+        return [0.0] * len(texts)
+    wanted = sense.direction(asked.text)
+    if wanted is None:
+        return [0.0] * len(texts)
+    found = [sense.direction(text) for text in texts]
+    return [0.0 if one is None else max(0.0, float(wanted @ one)) for one in found]
+
+
+def _naming(asked: ParsedQuestion, hits: Sequence[Hit], latest: Sequence[Memory]) -> list[Memory]:
+    """Of the newest lines those that recall did not find and that name somebody asked about: "Marie paints" shares no
+    word with "what does my wife do?"."""
+    known = {hit.id for hit in hits}
+    named = asked.names_asked
+    if not named:
+        return []
+    others = (one for one in latest if one.id not in known)
+    return [one for one in others if named & set(map(stem, tokens(one.content)))][:MOST_BESIDE]
+
+
+def _said_since(best: Sequence[Memory], rated: Sequence[_Rated], asked: ParsedQuestion) -> tuple[Memory, ...]:
+    """What was said of a matter after the line that answers best, and may have changed it: about as like the question
+    as that line, or like it and of a thing that the line names. "I've traded the Volvo for a Tesla" goes with "I drive
+    a Volvo"."""
+    first = next((one for one in rated if one.line in best), None)
+    if first is None or turn_language(asked.text) != "en":  # elsewhere every line is as like it as every other
+        return ()
+    newer = [one for one in rated if one.line.current and one.likeness >= NEAREST_LIKE and _goes_on(one, first, asked)]
+    return tuple(sorted((one.line for one in newer), key=lambda line: line.recorded_at, reverse=True))
+
+
+def _goes_on(one: _Rated, first: _Rated, asked: ParsedQuestion) -> bool:
+    """Whether a line was said after another, and of the same matter and people."""
+    if one.line.recorded_at <= first.line.recorded_at or one.line.subject != first.line.subject:
         return False
-    of_one_thing = _words_beyond(asked, hit) & _words_beyond(asked, first)
-    return hit.likeness >= first.likeness - SINCE or bool(of_one_thing)
-
-
-def _words_beyond(asked: AbstractSet[str], line: Memory) -> set[str]:
-    return set(content_words(line.content)) - asked
+    if not names_asked(asked, one.line.content, one.line.subject):
+        return False
+    said, before = (set(content_words(line.content)) - asked.matter for line in (one.line, first.line))
+    return one.likeness >= first.likeness - SINCE or bool(said & before)
 
 
 def _only_asks(said: str) -> bool:
@@ -154,93 +215,26 @@ def _only_asks(said: str) -> bool:
     return turn_language(said) == "en" and not any(piece.label in ("keep", "old", "passing") for piece in pieces)
 
 
-def _nearest(question: str, hits: Sequence[Hit]) -> Hit | None:
-    """The line that is most like a question which none answers; of those without a likeness, one with a word of it."""
-    asked = set(content_words(question)) - QUESTION_WORDS
-    near = [
-        hit for hit in hits if hit.current and (hit.likeness >= NEAREST_LIKE or asked & set(content_words(hit.content)))
-    ]
-    return max(near, key=lambda hit: (hit.likeness, hit.relevance), default=None)
-
-
-def _disagreeing(lines: Sequence[Hit]) -> frozenset[str]:
+def _disagreeing(lines: Sequence[Memory]) -> frozenset[str]:
     """The lines that say something else of the same matter and the same one, on different days."""
     pairs = ((one, other) for one, other in combinations(lines, 2) if one.subject == other.subject)
     kept = [(one, other) for one, other in pairs if _may_disagree(one, other)]
     return frozenset(id for one, other in kept for id in (one.id, other.id))
 
 
-def _may_disagree(one: Hit, other: Hit) -> bool:
+def _may_disagree(one: Memory, other: Memory) -> bool:
     some, others = set(content_words(one.content)), set(content_words(other.content))
     same_day = one.recorded_at.date() == other.recorded_at.date()
     return bool(some & others) and bool(some - others) and bool(others - some) and not same_day
 
 
-def is_near(hit: Hit, question: str, sense: Sense | None) -> bool:
-    """Whether a line answers a question, as learned; without the embedder of Keepbook, whether it has all of its words
-    and numbers, or means nearly the same. Relevance only orders the lines of a book, and the best of a poor lot is
-    none."""
-    score = None
-    if sense is not None:
-        score = answer_score(question, hit.content, sense)
-    if score is not None:
-        return score >= ANSWERS
-    asked = set(content_words(question)) - QUESTION_WORDS
-    if "you" in tokens(question):  # "did you write down the tablets?" asks about the tablets
-        asked -= _OF_THE_BOOK
-    known = bool(asked) and asked <= set(content_words(hit.content)) and not _begins_with_another(hit.content, asked)
-    return numbers(question) <= numbers(hit.content) and (known or hit.likeness >= VERY_LIKE)
-
-
-_SPEAKER = word_set("i i'm i've me we we're we've us")
-
-
-def _begins_with_another(line: str, asked: AbstractSet[str]) -> bool:
-    """Whether a line begins with somebody or something of the person's that a question does not name, and does not
-    speak of the person: "My sister lives in Leeds" says nothing of "where do I live?" """
-    first, *rest = tokens(line) or [""]
-    beginning = next(iter(content_words(" ".join(rest))), "")
-    return first in ("my", "our") and beginning not in asked and _SPEAKER.isdisjoint(rest)
-
-
-def rank_hits(hits: Sequence[Hit]) -> tuple[Hit, ...]:
-    """The hits near the best one, newest first; the others are left out."""
-    best = max((hit.relevance for hit in hits), default=0.0)
-    near = [hit for hit in hits if hit.relevance >= best - NEAR]
-    return tuple(sorted(near, key=lambda hit: hit.recorded_at, reverse=True))
-
-
-def is_about(hit: Hit, question: str) -> bool:
-    """Whether a line is about whom the question asks: one that it names, else the person. "Where do I live?" does not
-    ask where a sister does."""
-    asked = set(map(stem, tokens(question)))
-    if names := _names(question):
-        return names <= set(content_words(f"{hit.subject or ''} {hit.content}"))
-    if hit.subject is None:
-        return True
-    return bool(asked & set(map(stem, tokens(hit.subject)))) or bool(asked & set(content_words(hit.content)))
-
-
-def _names(question: str) -> set[str]:
-    """The names in a question: "where does Peter live?" In German every noun looks like one."""
-    if turn_language(question) == "de":
-        return set()
-    return set(content_words(" ".join(word for word in question.split()[1:] if word[:1].isupper())))
-
-
-def _may_answer(question: str, line: str, sense: Sense | None, *, found: bool) -> bool:
-    """Whether an offered line has all words of a question, or is as like it as a line that answers; beside one that is
-    found, as like as the nearest."""
-    asked = set(content_words(question))
-    if asked and asked <= set(content_words(line)):
-        return True
-    if sense is None or turn_language(question) != "en":
-        return False
-    score = answer_score(question, line, sense)
-    if score is not None and score >= ANSWERS:
-        return True
-    one, other = sense.direction(question), sense.direction(line)
-    return found and one is not None and other is not None and float(one @ other) >= NEAREST_LIKE
+def rank_lines(rated: Sequence[_Rated]) -> tuple[Memory, ...]:
+    """If one of these lines surely answers, it and those as good, newest first; the others are left out."""
+    best = max((one.score for one in rated), default=0.0)
+    if best < ANSWERS:
+        return ()
+    near = [one.line for one in rated if one.score >= best - AS_GOOD]
+    return tuple(sorted(near, key=lambda line: line.recorded_at, reverse=True))
 
 
 def quoted_turn(hit: ChatHit) -> str:

@@ -176,12 +176,10 @@ def describe_answer(found: LookupResult, voice: Voice) -> str:
     if found.empty and found.everything:
         return voice.say("empty")
     if found.nearest is not None:
-        return f"{voice.say('nothing')} {voice.say('nearest', line=in_marks(found.nearest.content))}"
+        return voice.say("nearest", line=in_marks(found.nearest.content))
     if found.empty:
         return voice.say("nothing")
-    lines = []
-    if found.lines:
-        lines += [voice.say("book"), *(f"- {_with_day(one, found, voice)}" for one in found.lines)]
+    lines = _describe_lines(found, voice)
     for one in found.ended:
         if one.valid_until:
             lines.append(voice.say("until", line=shown_text(one), day=day(voice.language, one.valid_until)))
@@ -189,8 +187,29 @@ def describe_answer(found: LookupResult, voice: Voice) -> str:
             lines.append(voice.say("from", line=shown_text(one), day=day(voice.language, one.valid_from)))
     if found.offered:
         lines += [voice.say("offered"), *(f"- {in_marks(one.content)}" for one in found.offered)]
-    lines += [voice.say("earlier", day=day(voice.language, hit.at), line=quoted_turn(hit)) for hit in found.turns]
+    for hit in found.turns:
+        if hit.thread_id == found.chat:
+            lines.append(voice.say("said_here", line=quoted_turn(hit)))
+        else:
+            lines.append(voice.say("earlier", day=day(voice.language, hit.at), line=quoted_turn(hit)))
     return "\n".join(lines)
+
+
+def _describe_lines(found: LookupResult, voice: Voice) -> list[str]:
+    """The lines of the book that answer: one alone is quoted, several are listed."""
+    if len(found.lines) == 1 and not found.everything:
+        return [voice.say("book_one", line=_in_marks_once(found.lines[0]))]
+    if found.lines:
+        heading = "book_opposed" if found.opposed else "book"
+        return [voice.say(heading), *(f"- {_with_day(one, found, voice)}" for one in found.lines)]
+    return []
+
+
+def _in_marks_once(line: Memory) -> str:
+    """A line in quotation marks, which a quoted one brings."""
+    if line.quoted:
+        return shown_text(line)
+    return in_marks(line.content)
 
 
 def _with_day(line: Memory, found: LookupResult, voice: Voice) -> str:

@@ -19,6 +19,8 @@ class View:
     turns: tuple[ChatHit, ...] = ()
     latest: tuple[Memory, ...] = ()
     offered: tuple[Proposal, ...] = ()
+    chat: str = ""
+    """The id of this chat."""
     asks: bool = False
     language: str = "en"
     unread: bool = False
