@@ -2,7 +2,7 @@
 keep."""
 
 from keepbook.book.book import Book
-from keepbook.book.chats.chat_facts import is_heard
+from keepbook.book.chats.chat_facts import was_memory_on
 from keepbook.book.chats.pencil import Pencil, pencil_key
 from keepbook.book.chats.threads import Message, Thread, current_messages
 from keepbook.book.ground.open_book import OpenBook, viewing
@@ -29,7 +29,7 @@ def pencil_lines(opened: OpenBook, thread_id: str) -> list[Pencil]:
         waiting = proposals.list_proposals(tx, thread_id=thread_id)
         declined = proposals.declined_contents(tx)
         said = current_messages(book.threads.get(thread_id).messages())
-        messages = [one for one in said if is_heard(one.parts)]
+        messages = [one for one in said if was_memory_on(one.parts)]
         unread = [one for one in messages if one.turn > thread.extracted_through]
         turns = tuple(_turn(one) for one in messages if one.role in ("user", "assistant"))
         reading = ClosingChat(

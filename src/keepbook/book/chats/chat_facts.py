@@ -15,7 +15,7 @@ PERSONS_MARK = f'{{"{PERSONS_PART}":'
 it."""
 
 
-def is_heard(parts: object) -> bool:
+def was_memory_on(parts: object) -> bool:
     """Whether a turn with these parts was said while memory was on."""
     return not (isinstance(parts, Mapping) and parts.get(WHILE_OFF) is True)
 

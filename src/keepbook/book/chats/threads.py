@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy import Integer, bindparam, insert, select
 
-from keepbook.book.chats.chat_facts import is_heard
+from keepbook.book.chats.chat_facts import was_memory_on
 from keepbook.book.chats.in_view import in_view
 from keepbook.book.ground import due, stored_json
 from keepbook.book.ground.ids import new_id
@@ -245,7 +245,7 @@ def claimed_turns(tx: Tx, held: Claim) -> tuple[Message, ...]:
     """The turns that whoever closes a chat has to read."""
     thread = held.thread
     said = [one for one in messages_of(tx, thread.id, after=thread.extracted_through) if one.turn <= thread.turns]
-    heard = [one for one in current_messages(said) if is_heard(one.parts)]
+    heard = [one for one in current_messages(said) if was_memory_on(one.parts)]
     return tuple(in_view(heard, thread.out_of_view))
 
 

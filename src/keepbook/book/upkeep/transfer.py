@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy import Select, Table, bindparam, literal_column, select, union_all
 
-from keepbook.book.chats.chat_facts import is_heard
+from keepbook.book.chats.chat_facts import was_memory_on
 from keepbook.book.ground import due, stored_json
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ledger import batch
@@ -376,7 +376,7 @@ def _index(tx: Tx, found: Mapping[str, list[Any]]) -> None:
     said = (
         row
         for row in found["message"]
-        if row["role"] in INDEXED and is_heard(stored_json.load_json(row["parts"] or "null"))
+        if row["role"] in INDEXED and was_memory_on(stored_json.load_json(row["parts"] or "null"))
     )
     said = (row for row in said if row["thread_id"] not in incognito)
     put_turns(tx, said)

@@ -11,7 +11,7 @@ from logging import Logger
 
 from keepbook.book.book import Book
 from keepbook.book.chats import adding, threads
-from keepbook.book.chats.chat_facts import is_heard
+from keepbook.book.chats.chat_facts import was_memory_on
 from keepbook.book.chats.face import Chat
 from keepbook.book.chats.threads import Message
 from keepbook.book.ground.one_line_log import get_logger
@@ -210,7 +210,7 @@ def _update_title(tx: Tx, loaded: TurnContext, message: Message, deeds: Sequence
     again = any(deed.withdrawn for deed in deeds) or message.instead_of is not None
     if thread.incognito or thread.titled_by == "person" or (named and not again):
         return None
-    messages = [one for one in (*loaded.messages, message) if is_heard(one.parts)]
+    messages = [one for one in (*loaded.messages, message) if was_memory_on(one.parts)]
     standing = standing_deeds({one.turn: from_parts(one.parts) for one in messages if one.role == "user"})
     turns = [DialogueTurn(one.turn, one.role, one.text, one.at, one.speaker) for one in messages]
     withdrawn: dict[int | str, Sequence[tuple[int, int]]] = dict(withdrawn_spans(standing).items())
