@@ -14,7 +14,6 @@ from keepbook.book.owners import authority, owners, switches
 from keepbook.book.owners.authority import Actor
 from keepbook.book.owners.owners import Presets
 from keepbook.book.recall.vectors import Meaning
-from keepbook.book.text.topics import LONG_TEXT, find_topics
 from keepbook.errors import NotAllowed
 from keepbook.extension import Extension
 from keepbook.presets import Preset
@@ -28,8 +27,6 @@ Penciller = Callable[["OpenBook", str], Sequence[Any]]
 """Returns the pencil lines of an open chat. It is passed in by the layer of models."""
 
 Opened = TypeVar("Opened", bound="OpenBook")
-MOST_READ = 1 << 16
-"""What is longer is refused, and need not be read."""
 
 
 class OpenBook:
@@ -172,7 +169,7 @@ class OpenBook:
         kept. `beside` are those that stand beside a line, which are not compared by meaning."""
         if self._is_writing:
             return
-        long = [one for one in (words, *beside) if isinstance(one, str) and LONG_TEXT < len(one) <= MOST_READ]
+        long = [str(one) for one in (words, *beside) if switches.is_long(one)]
         if (self.meaning is None or not isinstance(words, str)) and not long:
             return
         never, sense = None, None
@@ -183,10 +180,10 @@ class OpenBook:
                 never = switches.never_topics(tx)
         if not never:
             return
-        if isinstance(words, str) and len(words) <= MOST_READ:
-            find_topics(words.strip(), never, sense)
+        if isinstance(words, str) and len(words) <= switches.MOST_READ:
+            switches.look_through(words.strip(), never, sense)
         for one in long:
-            find_topics(one, never)
+            switches.look_through(one, never)
 
     def _heed_memory_off(self, tx: Tx) -> None:
         """Refuse a program if the person has switched memory off."""

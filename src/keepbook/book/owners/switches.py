@@ -14,7 +14,7 @@ from sqlalchemy import bindparam, or_, select
 from keepbook.book.ground import stored_json
 from keepbook.book.ground.limits import sought
 from keepbook.book.text.topic_meaning import Sense
-from keepbook.book.text.topics import find_topics
+from keepbook.book.text.topics import LONG_TEXT, find_topics
 from keepbook.errors import Conflict, NotAllowed
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
@@ -22,6 +22,10 @@ from keepbook.storage.tables.chats import threads
 from keepbook.storage.tables.choices import choices
 
 MEMORY_OFF = "the person has switched memory off; nothing is read or kept until they switch it on again"
+
+
+MOST_READ = 1 << 16
+"""What is longer is refused, and need not be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,16 @@ def refuse_found(topics: Sequence[str]) -> None:
     """Refuse what was found to be about topics that are never to be kept."""
     if topics:
         raise NotAllowed(f"the person asked never to keep anything about {topics[0]}", code="never_topic")
+
+
+def is_long(words: object) -> bool:
+    """Whether these words take so long to look through that nobody should wait meanwhile."""
+    return isinstance(words, str) and LONG_TEXT < len(words) <= MOST_READ
+
+
+def look_through(text: str, never: Sequence[str], sense: Sense | None = None) -> None:
+    """Look for topics, and embed what they are looked for by, so that neither need be done where others wait."""
+    find_topics(text, never, sense)
 
 
 def ask_about_topics(tx: Tx, told: Told, *, before: Told | None = None) -> None:

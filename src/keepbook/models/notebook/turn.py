@@ -227,7 +227,8 @@ def _update_title(tx: Tx, loaded: TurnContext, message: Message, deeds: Sequence
     again = any(deed.withdrawn for deed in deeds) or message.instead_of is not None
     if thread.incognito or thread.titled_by == "person" or (named and not again):
         return None
-    messages = [*loaded.messages, message]
+    unkept = threads.unkept_turns(tx, thread.id)
+    messages = [one for one in (*loaded.messages, message) if one.turn not in unkept]
     standing = standing_deeds({one.turn: from_parts(one.parts) for one in messages if one.role == "user"})
     turns = [DialogueTurn(one.turn, one.role, one.text, one.at, one.speaker) for one in messages]
     withdrawn: dict[int | str, Sequence[tuple[int, int]]] = dict(withdrawn_spans(standing).items())

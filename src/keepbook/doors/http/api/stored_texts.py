@@ -34,7 +34,7 @@ class NewText(RequestBody):
     version: int | None = Field(None, description="The version it is based on; 0: there is none of that name.")
 
 
-MOST_WRITTEN = 200
+MOST_WRITTEN = 60
 """How many texts one request may write: nobody else can write meanwhile. Removing them is quicker."""
 
 
