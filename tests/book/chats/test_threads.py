@@ -14,6 +14,7 @@ from tests.extensions.storage.every_table import OWNED
 from keepbook.book.chats import adding, learned_memories
 from keepbook.book.chats.face import Chat, NewTurn, record_session
 from keepbook.book.chats.threads import MESSAGE_LIMIT, TITLE_LIMIT
+from keepbook.book.chats.view import chat_block
 from keepbook.book.ground import due
 from keepbook.book.ground.idempotency import StoredAnswer, store_answer
 from keepbook.book.ground.when import stamp
@@ -790,6 +791,30 @@ def test_a_turn_takes_the_place_of_an_earlier_one_only(alice: Any, place: int) -
     with pytest.raises(KeepbookError), alice.writing() as (tx, _):
         adding.add_message(tx, chat.id, "user", "Hello again", stamp(tx.clock()), instead_of=place)
     assert [one.text for one in chat.messages()] == ["Hello"]
+
+
+def test_a_program_takes_no_name_of_a_session_away(kb: Any, alice: Any) -> None:
+    agent = kb.book("alice", by="agent")
+    alice.remember("Lives in Oslo")
+    agent.inject("support", preset="coach")
+    chat, own = alice.thread("support"), alice.threads.start()
+    for one in (chat, own):
+        for scope in ("gardener", "cook"):
+            agent.threads.get(one.id).inject(scope=scope)
+        assert "Oslo" in one.inject()
+    alice.remember("Has a dog")
+    assert "dog" not in chat.inject(), "it was rendered once"
+    assert chat_block(alice, chat.thread).text == chat.inject()
+    for begin in (
+        lambda: agent.thread(" telegram:77:zz"),
+        lambda: agent.threads.of_session("telegram:77:zz", incognito=True),
+        lambda: record_session(agent, "telegram:77:zz", [NewTurn("user", "Hello")]),
+    ):
+        with pytest.raises(NotAllowed, match="telegram") as refused:
+            begin()
+        assert refused.value.code == "person_only"
+    ours = alice.thread("telegram:77:zz")
+    assert agent.thread("telegram:77:zz").id == ours.id
 
 
 @pytest.mark.parametrize("parts", [{"deeds": []}, None], ids=["said", "recorded"])

@@ -202,12 +202,11 @@ class Chat:
             thread = self._shown(tx)
             if thread.incognito or not switches.is_memory_on(tx):
                 return ""
-            if self.session is None:
-                space, session = "chat", self.id
-            else:
-                space, session = "outside", self.session
             preset = self.book.preset(thread.preset)
-            return injections.inject(tx, preset, present(tx), session, scope=scope or thread.agent, space=space)
+            scope = scope or thread.agent
+            is_own = scope == thread.agent
+            session, space = injections.key_of_chat(tx, self.id, self.session, preset.name, scope, is_own=is_own)
+            return injections.inject(tx, preset, present(tx), session, scope=scope, space=space)
 
     def pencil(self) -> Sequence[Pencil]:
         """What closing would keep or propose of what was said so far, each beside its turn. Nothing of it is stored."""
@@ -265,6 +264,8 @@ class Chats:
         with self._book.writing(preset) as (tx, chosen):
             if told.get("agent"):
                 refuse_words(tx, self._book.origin, Told(labels=(told["agent"],)))
+            if told.get("session") and self._book.hand.is_program:
+                threads.refuse_our_name(tx, told["session"])
             owners.make_known(tx, stamp(tx.clock()))  # who only chats has a book too
             thread = threads.start_thread(tx, stamp(tx.clock()), chosen.name, **told)
             if is_hidden(self._book, tx, thread):

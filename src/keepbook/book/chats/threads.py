@@ -33,6 +33,8 @@ MOST_FAILURES = 5  # of closing a chat, after which it is parked
 ROLES = ("user", "assistant", "tool", "system")
 MESSAGE_LIMIT = 200_000  # characters
 TITLE_LIMIT = 120  # characters
+OUR_NAMES = ("telegram:",)
+"""The beginnings of the names of sessions that our own doors begin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +172,14 @@ def _as_private(thread: Thread, incognito: bool) -> Thread:
         why = f"session {thread.session!r} began as a chat that is remembered; use another for an incognito one"
         raise Conflict(why, code="not_incognito")
     return thread
+
+
+def refuse_our_name(tx: Tx, session: str) -> None:
+    """Refuse a program that would begin a session under a name by which a door of ours finds the person's chats."""
+    session = clean_line(session, "session", 1, 200)
+    if session.startswith(OUR_NAMES) and find_session(tx, session) is None:
+        why = f"names that begin with {' or '.join(OUR_NAMES)} are for the person's own chats; choose another session"
+        raise NotAllowed(why, code="person_only")
 
 
 def find_session(tx: Tx, session: str) -> Thread | None:

@@ -79,12 +79,11 @@ def given_block(book: OpenBook, thread: Thread) -> GivenBlock | None:
 
 def left_out_of_block(book: OpenBook, thread: Thread, preset: Preset) -> Mapping[Fate, Sequence[str]]:
     """The memories that the block of a chat left out, by why: as the book stood then, rendered again."""
-    session, space = _session_of(thread)
     with book.reading() as (tx, _, _):
         kept = _injection_of(tx, thread)
         if kept is None or not kept.block:
             return {}
-        fates = injections.replay(tx, lambda _: preset, session, space=space).fates
+        fates = injections.replay(tx, lambda _: preset, kept.session, space=kept.space).fates
     found: dict[Fate, list[str]] = {}
     for id, fate in fates.items():
         if fate.place != "in_block":
@@ -101,14 +100,11 @@ def block_of(tx: Tx, thread: Thread) -> tuple[BlockLine, ...]:
 
 
 def _injection_of(tx: Tx, thread: Thread) -> Any:
-    session, space = _session_of(thread)
-    return injections.find_injection(tx, session, space)
-
-
-def _session_of(thread: Thread) -> tuple[str, str]:
-    if thread.session is None:
-        return thread.id, injections.CHAT
-    return thread.session, injections.OUTSIDE
+    session, space = injections.key_of_chat(tx, thread.id, thread.session, thread.preset, thread.agent)
+    kept = injections.find_injection(tx, session, space)
+    if kept is None and thread.session is not None:
+        return injections.find_injection(tx, thread.session)
+    return kept
 
 
 def tried_again_at(book: OpenBook, thread: Thread) -> datetime | None:

@@ -208,6 +208,21 @@ def find_injection(tx: Tx, session: str, space: str = OUTSIDE) -> Any:
     return _STORED.first(tx.conn, {"owner": tx.owner, "space": space, "session": session})
 
 
+def key_of_chat(
+    tx: Tx, thread_id: str, session: str | None, preset: str, scope: str | None, *, is_own: bool = True
+) -> tuple[str, str]:
+    """The session and space under which the block of a chat is kept. If a program has stored a block of another kind
+    under the name of the chat's session, the chat has one of its own: nobody decides for the person by coming first.
+    `is_own` says whether the scope is the chat's own; only for that one the chat's id is the key."""
+    if session is not None:
+        kept = find_injection(tx, session)
+        if kept is None or (kept.preset, kept.scope) == (preset, scope):
+            return session, OUTSIDE
+    if is_own:
+        return thread_id, CHAT
+    return f"{thread_id} {scope}", CHAT
+
+
 _STORED = PreparedStatement(
     select(
         injections,
