@@ -184,7 +184,7 @@ def score_texts(
     asked: ParsedQuestion, texts: Sequence[tuple[str, str | None]], likenesses: Sequence[float], sense: Sense | None
 ) -> list[float]:
     """How likely each text answers, 0 to 1; each with whom it is about, if that is somebody else."""
-    known = load_weights()
+    known = answer_score_weights()
     if sense is None or sense.space != known.space:
         return [_score_by_words(asked, line, subject) for line, subject in texts]
     scores = []
@@ -218,6 +218,6 @@ def learned_of(question: str, line: str, sense: Sense | None) -> float:
 
 
 @cache
-def load_weights() -> LearnedWeights:
+def answer_score_weights() -> LearnedWeights:
     found = tomllib.loads(WEIGHTS.read_text(encoding="utf-8"))
     return LearnedWeights(found["space"], found["base"], found["weights"])
