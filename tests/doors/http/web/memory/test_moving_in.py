@@ -346,7 +346,7 @@ def test_many_chats_are_read_when_one_asks_for_it(
     assert client.post(f"{at}/read").url.path == at, "all is read: it only leads back"
     before = contents(alice)
     saved = client.post(f"{at}/keep", data={"tick": []}).text
-    assert re.search(r"0 lines kept, \d left out\.", saved)
+    assert re.search(r"0 lines are kept, \d left out\.", saved)
     assert contents(alice) == set() != before
     page = client.post(f"{at}/keep", data={"tick": lines}).text
     assert contents(alice) >= before
