@@ -136,7 +136,7 @@ def test_update_is_a_change_or_with_correction_a_correction(kb: Keepbook, alice:
 
 def test_forget_archives_with_a_reason_and_can_be_taken_back(kb: Keepbook, alice: Book) -> None:
     one, two = alice.remember("Likes tea"), alice.remember("Likes coffee")
-    tools = tools_of(kb, "general", thread_id="chat-1", turn_ids=["1"])
+    tools = tools_of(kb, "general", thread_id=alice.threads.start().id, turn_ids=["1"])
     answer = said(tools, "forget", memory="TEA")
     assert answer.text == f"Forgotten [{one.id}]: Likes tea. Do not use it any more; it can be restored."
     assert answer.memory_event["after"]["state"] == "archived"
