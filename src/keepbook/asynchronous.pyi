@@ -152,7 +152,7 @@ class AsyncTokens:
         made_with: the id of the token it is made with: it ends no later than that one
         """
     async def first_maker(self, token: keepbook.book.owners.tokens.Token) -> str:
-        """The id of the token of the same owner that made this one, or made its maker, and so on; its own id if none
+        """The id of the token of the same owner that made `token`, or made its maker, and so on; its own id if none
         did. It never changes, so it is looked up once.
         """
     async def list(self, owner: str | None = None) -> collections.abc.Sequence[keepbook.book.owners.tokens.Token]:

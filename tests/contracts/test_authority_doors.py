@@ -98,10 +98,10 @@ def test_an_agent_adds_notes_and_neither_rewrites_nor_deletes_one(kb: Keepbook, 
 def test_what_an_agent_put_into_the_trash_waits_for_the_person(kb: Keepbook, alice: Any, clock: Any) -> None:
     """The jobs take away for good only what the person threw away."""
     agent = key(kb)
-    chats = [alice.threads.start() for _ in range(2)]
+    desk = kb.book("alice", by="agent")
+    chats = [desk.threads.start() for _ in range(2)]
     for chat in chats:
         chat.add("user", "Hello")
-    desk = kb.book("alice", by="agent")
     saved = [desk.remember(text) for text in ("Lives in Oslo", "Has a cat")]
     assert agent.delete(f"/api/chat/threads/{chats[0].id}").status_code == 200
     assert agent.delete(f"/api/memory/{saved[0].id}").status_code == 200

@@ -34,7 +34,7 @@ LOCAL_ONLY = {
     "Decisions": "follow refuse_ambiguous",
     "Trading": "",
     "Market": "remove verify",
-    "Tokens": "asked_for check of_session session_for sign_in sign_out stands",
+    "Tokens": "asked_for check first_maker of_session session_for sign_in sign_out stands",
 }
 INSTALLATION = (
     "accept_clock become clock_trouble copied counted demo extensions facts follow_counts identities image import_from "

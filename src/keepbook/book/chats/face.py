@@ -1,7 +1,5 @@
-"""The faces of a book for chats and notes.
-
-Thin like the book itself: each method opens the owner's transaction and calls the one operation that does the work.
-"""
+"""The faces of a book for chats and notes: each method opens the owner's transaction and calls the one operation that
+does the work."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -101,7 +101,7 @@ def grow_load(tx: Tx, nth: int, *, brought: Any, told: Mapping[str, Any]) -> Non
     back."""
     mine = update(loads).where(loads.c.owner == tx.owner, loads.c.nth == nth)
     if not tx.conn.execute(mine.values(brought=_json(brought), told=_json(told))).rowcount:
-        raise Conflict("the book was erased while this came in; nothing more of it is taken in", code="erased")
+        raise Conflict("the book was erased while this came in; nothing more of it is taken in")
 
 
 def mark_taken_back(tx: Tx, nth: int, gone: Any) -> None:

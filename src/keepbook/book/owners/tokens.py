@@ -189,7 +189,7 @@ class Tokens:
         return known
 
     def first_maker(self, token: Token) -> str:
-        """The id of the token of the same owner that made this one, or made its maker, and so on; its own id if none
+        """The id of the token of the same owner that made `token`, or made its maker, and so on; its own id if none
         did. It never changes, so it is looked up once."""
         if token.made_with is None:
             return token.id
