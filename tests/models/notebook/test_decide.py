@@ -58,6 +58,31 @@ def test_a_sure_change_is_the_next_version_of_the_same_line(talk: Any) -> None:
     assert "Changed" in replies[0]
 
 
+@pytest.mark.parametrize(
+    ("line", "said", "after"),
+    [
+        ("I'm allergic to peanuts", "Actually I'm not allergic to peanuts", ["I'm not allergic to peanuts"]),
+        ("I live in Oslo", "sorry, I don't live in Oslo anymore", ["I don't live in Oslo anymore"]),
+        ("I eat meat", "I no longer eat meat", ["I no longer eat meat"]),
+        ("I'm allergic to peanuts", "My son is not allergic to peanuts", None),
+        ("I live in Oslo", "I hope I don't live in Oslo forever", None),
+        ("Anna loves Tom", "Tom doesn't love Anna", None),
+        ("I don't eat meat", "I eat meat", None),
+    ],
+)
+@pytest.mark.parametrize("act", ["say", "change", "end"])
+def test_a_line_denied_in_its_own_words_holds_no_longer_whatever_the_reader_doubts(
+    talk: Any, line: str, said: str, after: list[str] | None, act: str
+) -> None:
+    doubted = {"act": act, "likely": 0.4, "points": line, "surely": 0.3}
+    alice, _ = talk({said: doubted}, said, book=[line])
+    if after is None:
+        assert line in holding(alice)
+        return
+    assert holding(alice) == after
+    assert [one.content for one in alice.history(alice.list()[0].id)] == [line, *after]
+
+
 def test_what_was_true_before_a_change_stays_true_then(talk: Any, clock: Any) -> None:
     script = {"Bergen": {"act": "change", "points": "Oslo", "old": "Oslo", "new": "Bergen"}}
     alice, _ = talk({}, "thanks", book=["I live in Oslo"])

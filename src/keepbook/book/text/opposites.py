@@ -103,6 +103,20 @@ def same_saying(one: str, other: str) -> bool:
     return _bare(one) == _bare(other)
 
 
+_HELPING = word_set("do does did")
+
+
+def denies(one: str, other: str) -> bool:
+    """Whether a text says that a line does not hold, in the line's own words and order: "I don't live in Oslo"."""
+    if not polarity(one) or polarity(other):
+        return False
+    return _without_denial(one) == _without_denial(other)
+
+
+def _without_denial(text: str) -> list[str]:
+    return [word for word in _bare(text) if word not in DENIALS | HOW_OFTEN | _HELPING]
+
+
 def _bare(text: str) -> list[str]:
     """The words of a line without those that only say it again, and without its person."""
     words = tokens(_after_preamble(text))

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 
 import orjson
 from fastapi import Request
+from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.params import Body, Depends, Form, Header, Path, Query
 from fastapi.responses import Response
@@ -24,6 +25,7 @@ from pydantic.fields import FieldInfo
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from keepbook.doors.http.call import May
+from keepbook.doors.http.query_names import QueryNames
 from keepbook.doors.http.worker_threads import WORKER_THREADS, turn_to_serve
 
 RECEIVED = {"path": attrgetter("path_params"), "query": attrgetter("query_params"), "header": attrgetter("headers")}
@@ -40,12 +42,16 @@ SCALARS = (str, int, float, bool, NoneType)
 
 
 class FastRoute(APIRoute):
-    """A route that is served by the fast path if its endpoint allows it."""
+    """A route that takes no parameter which it does not know, and is served by the fast path if its endpoint allows
+    it."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
-        if iscoroutinefunction(self.endpoint):
-            return
+        if not iscoroutinefunction(self.endpoint):
+            self._serve_fast_if_possible()
+        self.app = QueryNames(set(_query_names(self.dependant)), self.openapi_extra).refuse_others(self.app)
+
+    def _serve_fast_if_possible(self) -> None:
         declared = read_declaration(self.endpoint, self.param_convertors)
         if declared is None or len(declared.rights) != 1 or len(declared.bodies) > 1:
             return
@@ -53,6 +59,14 @@ class FastRoute(APIRoute):
         if isinstance(may, May):
             has_body = bool(declared.bodies) or not may.reads
             self.app: ASGIApp = _serve_fast(_answering(self.endpoint, declared, may), self.app, has_body)
+
+
+def _query_names(dependant: Dependant) -> Iterator[str]:
+    """The parameters of a query string that an endpoint and what it depends on declare."""
+    for one in dependant.query_params:
+        yield one.alias
+    for below in dependant.dependencies:
+        yield from _query_names(below)
 
 
 def _answering(endpoint: Callable[..., Response], declared: "Declaration", may: May) -> FastAnswer:

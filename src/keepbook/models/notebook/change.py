@@ -95,6 +95,15 @@ def wording_start(text: str) -> int | None:
     return len(head) + len(colon)
 
 
+def without_mending(text: str) -> str:
+    """A text from the first word on that does more than fill or say that something is mended: "sorry, I live here"."""
+    for word in _WORD.finditer(text):
+        bare = "".join(tokens(word.group()))
+        if bare and stem(bare) not in _MENDING | FILLERS:
+            return text[word.start() :]
+    return ""
+
+
 _WORD = regex(r"\S+")
 _PARTS = regex(r"[,;:–—]|\b(?:and|but)\b")
 """Between the parts of a line."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from keepbook.book.memory.proposals import Proposal
-from keepbook.book.text.opposites import opposite, same_saying
+from keepbook.book.text.opposites import denies, opposite, same_saying
 from keepbook.book.text.topics import find_topics
 from keepbook.book.text.words import polarity
 from keepbook.extension import load_part
@@ -130,6 +130,8 @@ class _Turn(JudgedTurn):
                 return keep_pointed(self, at)
             case "keep":
                 return keep_told(self, at)
+            case "say" | "change" | "end" if (denied := self._denied(clause)) is not None:
+                return self._denial_steps(at, denied)
             case "change" | "end" if judged.likely and self.changes:
                 return self._change_steps(at)
             case "answer" if judged.sure:
@@ -209,6 +211,26 @@ class _Turn(JudgedTurn):
         return next((one for one in lines if same_saying(one.content, clause.text)), None)
 
     # Changes
+
+    def _denied(self, clause: Clause) -> Target | None:
+        """The one line that a statement denies in that line's own words: there is nothing to guess."""
+        if clause.verdict == "leave" or not self.changes:
+            return None
+        said = change.without_mending(clause.text)
+        lines = [one for one in self.scene.targets if one.kind == "memory" and denies(said, one.content)]
+        if len(lines) == 1:
+            return lines[0]
+        return None
+
+    def _denial_steps(self, at: int, denied: Target) -> list[TurnStep]:
+        """The denial is the next version of the line."""
+        clause = self.clauses[at]
+        start = clause.end - len(change.without_mending(clause.text))
+        line = quotation(self.scene, replace(clause, start=start))
+        if line is None or not self.may_keep(line):
+            return self._statement(at)
+        step = TurnStep("change", clause.start, clause.end, target=denied, mistake=self._is_mistake(clause))
+        return [replace(step, quotation=line, until=line.valid_from)]
 
     def _change_steps(self, at: int) -> list[TurnStep]:
         """A change or an end: done if the act and exactly one line are sure; else the new words stand beside."""

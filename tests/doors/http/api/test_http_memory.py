@@ -338,3 +338,27 @@ def test_a_path_without_its_slash_and_an_update_that_says_old_and_new(mine: Test
     told = changed.json()
     assert (told["old"], told["new"], told["content"], told["version"]) == ("Likes tea", "Likes cake", "Likes cake", 2)
     assert changed.headers["ETag"] == mine.get(f"/api/memory/{told['id']}").headers["ETag"]
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/api/memory/?categroy=profile", "there is no parameter 'categroy' at this address; did you mean 'category'?"),
+        ("/api/me?deep=1", "there is no parameter 'deep' at this address; it takes none"),
+        ("/api/memory/recall?q=dog&zzz=", "there is no parameter 'zzz' at this address; it takes category, cursor,"),
+    ],
+)
+def test_a_misspelt_parameter_is_refused_and_the_right_one_named(mine: TestClient, path: str, said: str) -> None:
+    answered = mine.get(path)
+    assert answered.status_code == 422, answered.text
+    assert answered.json()["detail"].startswith(said)
+
+
+def test_a_misspelt_parameter_changes_nothing(mine: TestClient, alice: Any) -> None:
+    kept = alice.remember("Lives in Oslo")
+    assert mine.delete(f"/api/memory/{kept.id}?dryrun=true").status_code == 422
+    assert [memory.id for memory in alice.list()] == [kept.id]
+
+
+def test_pairs_of_metadata_are_parameters(mine: TestClient) -> None:
+    assert mine.get("/api/memory/?metadata.project=atlas").status_code == 200
