@@ -1,7 +1,10 @@
 """Copies of a whole database: they open, the ledger of every owner in them is proved, and a schedule keeps some."""
 
 import os
+import re
 import secrets
+import uuid
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -9,12 +12,14 @@ from typing import Any
 
 import pytest
 from sqlalchemy import create_engine, make_url, text
+from tests.databases import admin, drop, make, url_of
 from tests.furnished import _program as program
 from tests.furnished import furnished
 
 from keepbook import Invalid, Keepbook, KeepbookError, NotFound
 from keepbook.copies import back_up, prove
 from keepbook.settings import Settings
+from keepbook.storage.database import upgrade
 
 pytestmark = pytest.mark.process  # pg_dump and pg_restore
 
@@ -76,6 +81,49 @@ def test_a_password_in_the_address_reaches_the_program_in_its_environment_alone(
     back_up(address, tmp_path / "copy")
     password, *words = looked.read_text().split()
     assert (password, "***" in str(words), "cret" in str(words)) == ("s:cret", False, False)
+
+
+@pytest.fixture
+def owned(postgres_template: str, postgres_admin_url: str) -> Iterator[Callable[[str], str]]:
+    """Given attributes, makes a role that owns a database with two books, and returns its address."""
+    name = f"kb_copies_{uuid.uuid4().hex[:12]}"
+
+    def made(attributes: str) -> str:
+        admin(postgres_admin_url, f"CREATE ROLE {name} LOGIN {attributes}")
+        admin(postgres_admin_url, f"GRANT keepbook_app TO {name}")
+        make(postgres_admin_url, name)
+        admin(postgres_admin_url, f"ALTER DATABASE {name} OWNER TO {name}")
+        of_superuser = url_of(postgres_admin_url, name)
+        address = make_url(of_superuser).set(username=name).render_as_string(hide_password=False)
+        upgrade(address)
+        with closing(Keepbook(of_superuser)) as kb:
+            two_books(kb)
+        return address
+
+    yield made
+    drop(postgres_admin_url, name)
+    admin(postgres_admin_url, f"DROP ROLE {name}")
+
+
+def test_the_administrator_of_the_docs_makes_and_proves_a_copy(owned: Callable[[str], str], tmp_path: Path) -> None:
+    page = Path("docs/production.md").read_text(encoding="utf-8")
+    [attributes] = re.findall(r"CREATE ROLE keepbook_admin LOGIN PASSWORD 'choose-one' ?(.*);", page)
+    address = owned(attributes)
+    back_up(address, tmp_path / "copy")
+    assert [(one.owner, one.ok) for one in prove(address, tmp_path / "copy")] == [("alice", True), ("bob", True)]
+
+
+def test_a_login_that_lacks_a_right_is_told_which(
+    owned: Callable[[str], str], postgres_admin_url: str, tmp_path: Path
+) -> None:
+    address = owned("NOBYPASSRLS NOCREATEDB")
+    login = make_url(address).username
+    with pytest.raises(KeepbookError, match=f'ALTER ROLE "{login}" BYPASSRLS'):
+        back_up(address, tmp_path / "copy")
+    admin(postgres_admin_url, f"ALTER ROLE {login} BYPASSRLS")
+    back_up(address, tmp_path / "copy")
+    with pytest.raises(KeepbookError, match=f'ALTER ROLE "{login}" CREATEDB'):
+        prove(address, tmp_path / "copy")
 
 
 def test_a_copy_of_a_book_that_was_tampered_with_is_not_proved(

@@ -96,7 +96,10 @@ def _method(local: Callable[..., Any], way: RequestWay) -> Callable[..., Any]:
 
     @wraps(local)
     def asked(self: RemoteFace, *args: Any, **given: Any) -> Any:
-        arguments = dict(signature.bind(self, *args, **given).arguments)
+        try:
+            arguments = dict(signature.bind(self, *args, **given).arguments)
+        except TypeError as wrong:
+            raise TypeError(f"{local.__name__}() {wrong}") from None  # as Python says it of the local method
         arguments.pop("self")
         if spread:
             arguments |= arguments.pop(spread, {})

@@ -166,5 +166,9 @@ def _as_person(scopes: frozenset[str], acts: str | None) -> bool:
     if acts not in (None, "agent", "person"):
         raise Invalid(f"{ACTOR_HEADER} is person or agent", field=ACTOR_HEADER)
     if acts == "person" and authority.PERSON not in scopes:
-        raise NotAllowed("this token acts as an agent; to act as the person it needs the scope 'person'", code="scope")
+        raise NotAllowed(
+            'this token acts as an agent: say so with by="agent" (X-Keepbook-Actor: agent), or make one with the scope '
+            "'person', which acts as the person",
+            code="scope",
+        )
     return acts == "person"

@@ -121,8 +121,8 @@ def _as_admin(url: URL, statement: str) -> None:
     except DBAPIError as error:
         why = str(error.orig).strip().splitlines()[0]
         raise NotAllowed(
-            f"a copy is opened in a database of its own, and this login may not make one ({why}); "
-            "name the administrator in KEEPBOOK_ADMIN_DB",
+            f"a copy is opened in a database of its own, and the login {url.username!r} may not make one ({why}); "
+            f'let a superuser say ALTER ROLE "{url.username}" CREATEDB, or name another login in KEEPBOOK_ADMIN_DB',
             code="not_admin",
         ) from None
     finally:
@@ -146,7 +146,12 @@ def _program(name: str, words: Sequence[str], url: URL) -> None:
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603 the database's own
     if done.returncode != 0:
         why = next((line for line in done.stderr.splitlines() if line.strip()), f"it ended with {done.returncode}")
-        raise KeepbookError(f"{why}; KEEPBOOK_ADMIN_DB names the administrator", code="copy_failed")
+        if "row-level security" in done.stderr:
+            why += (
+                f'; a copy holds every owner: let a superuser say ALTER ROLE "{url.username}" BYPASSRLS, or name '
+                "another login in KEEPBOOK_ADMIN_DB"
+            )
+        raise KeepbookError(why, code="copy_failed")
 
 
 def _server(url: URL) -> dict[str, str]:

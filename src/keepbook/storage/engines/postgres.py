@@ -158,11 +158,14 @@ class Postgres:
             with engine.begin() as conn:
                 yield conn
         except DBAPIError as error:
-            if getattr(error.orig, "sqlstate", None) != "42501":
+            known = _unreachable(error.orig, _shown(engine))
+            if getattr(error.orig, "sqlstate", None) == "42501":
+                known = NotAllowed(
+                    "this login may not do that; name the administrator's in KEEPBOOK_ADMIN_DB", code="not_admin"
+                )
+            if known is None:
                 raise
-            raise NotAllowed(
-                "this login may not do that; name the administrator's in KEEPBOOK_ADMIN_DB", code="not_admin"
-            ) from error
+            raise known from error
         finally:
             engine.dispose()
 
@@ -336,7 +339,7 @@ def distribute_server(address: str, shards: int) -> cluster.Spread:
 def _administrating(address: str) -> Iterator[Connection]:
     """One transaction as administrator, under a lock: several programs take turns."""
     engine = _admin_engine(address)
-    shown = engine.url.render_as_string(hide_password=True).replace("+psycopg", "")
+    shown = _shown(engine)
     try:
         with engine.begin() as conn:
             conn.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _lock_number("keepbook db upgrade")})
@@ -397,6 +400,11 @@ def _admin_engine(address: str) -> Engine:
     return create_engine(_with_driver(address), connect_args={"connect_timeout": 10})
 
 
+def _shown(engine: Engine) -> str:
+    """The address of an engine as people may see it."""
+    return engine.url.render_as_string(hide_password=True).replace("+psycopg", "")
+
+
 def _with_driver(address: str) -> str:
     _, rest = address.split(":", 1)
     try:
@@ -425,7 +433,8 @@ def _unreachable(error: BaseException | None, place: str) -> KeepbookError | Non
         return _needs_upgrade(place)
     if isinstance(error, psycopg.OperationalError):
         why = words.strip().splitlines()[0] if words.strip() else "no answer"
-        return KeepbookError(
-            f"cannot reach {place}: {why}; check that the server runs and the address is right", code="unavailable"
-        )
+        advice = "check that the server runs and the address is right"
+        if "authentication failed" in words:
+            advice = "check the password; one in the address goes before PGPASSWORD"
+        return KeepbookError(f"cannot reach {place}: {why}; {advice}", code="unavailable")
     return None

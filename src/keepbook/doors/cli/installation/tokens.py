@@ -1,5 +1,6 @@
 """`keepbook token`: the keys to the HTTP door."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -83,7 +84,11 @@ def listing(
     everyone: Annotated[bool, typer.Option("--all", help="Of every owner, and services'.")] = False,
 ) -> None:
     """Show the tokens of an owner; their secrets are not kept."""
-    call.answer(call.keepbook.tokens.list(None if everyone else call.settings.owner), _tokens)
+    if everyone:
+        call.answer(call.keepbook.tokens.list(None), partial(_tokens, whose=None))
+    else:
+        owner = call.settings.owner
+        call.answer(call.keepbook.tokens.list(owner), partial(_tokens, whose=owner))
 
 
 def revoke(
@@ -98,8 +103,10 @@ def _revoke_sheet(paper: Paper, token: "Token") -> None:
     paper.put(f"Revoked {token.id}.")
 
 
-def _tokens(paper: Paper, tokens: "Sequence[Token]") -> None:
-    if not tokens:
+def _tokens(paper: Paper, tokens: "Sequence[Token]", *, whose: str | None) -> None:
+    if not tokens and whose is not None:
+        paper.put(f"No tokens of {whose}; every owner's, and services': ", paper.hint("token", "list", "--all"))
+    elif not tokens:
         paper.put("No tokens. Without one, only this machine's owner is served, on this machine.")
     for token in tokens:
         whose = token.owner or ("every owner" if token.kind == "service" else "erased")
@@ -122,4 +129,4 @@ def _state(paper: Paper, token: "Token") -> "Text | str":
         return ink("expired", AMBER)
     if token.expires_at:
         return f"until {paper.day(token.expires_at)}"
-    return "open"
+    return "no end"

@@ -89,6 +89,9 @@ def test_only_what_the_person_worded_is_called_their_own_words(client: Any, kb: 
     page = shown(client.get(FACTS).text)
     assert "1 line. Change" in page, "somebody else worded it"
     assert "You said 1" in page
+    assert "Lives in Vienna by Helper" in page, "until the person confirms it"
+    alice.confirm(alice.list()[0].id)
+    assert "Lives in Vienna said" in shown(client.get(FACTS).text)
     alice.remember("I play the piano")
     alice.remember("I drink tea")
     assert "3 lines, most of them in your own words." in shown(client.get(FACTS).text)

@@ -76,9 +76,19 @@ SAID, GUESSED, WAITS = "said", "guessed", "waits"
 
 
 def mark_of(said: Memory | Version, confidence: str) -> SourceMark:
-    if confidence == "asserted" or said.quoted:
+    if said.quoted:
         return SourceMark("said", "ink", SAID)
+    if confidence == "asserted":
+        return SourceMark("said", "ink", _whose_word(said))
     return SourceMark("guess", "inf", GUESSED)
+
+
+def _whose_word(line: Memory | Version) -> str:
+    """What the mark of an asserted line says: an agent's is `by` that agent until the person confirms it."""
+    is_confirmed = isinstance(line, Memory) and line.last_confirmed_at is not None
+    if line.source != "chat" or line.written_by is None or is_confirmed:
+        return SAID
+    return f"by {line.written_by}"
 
 
 def has_exchange(line: Memory | Version) -> bool:
