@@ -156,3 +156,17 @@ def test_ordinary_words_are_no_disguise() -> None:
     plain = "Still both sorts of coffee, good soon: see the rapist's casa de campo, ok remove it, canvas step, in come"
     assert find_topics(plain, list(groups())) == []
     assert find_topics("All over the hall, a balloon", ["hal", "Tom", "ball"]) == []
+
+
+@pytest.mark.parametrize("between", [" ", "\n", "; "])
+@pytest.mark.parametrize(
+    ("said", "topic"),
+    [("She has depression.", "health"), ("I am gay.", "sexuality"), ("I joined the Labour party.", "politics")],
+)
+def test_what_is_found_alone_is_found_beside_harmless_sentences(said: str, topic: str, between: str) -> None:
+    harmless = ["The cat slept on the chair.", "The train was late because of snow on the line.", "We saw two herons."]
+    assert find_topics(said, [topic]) == [topic]
+    assert find_topics(between.join(harmless), [topic]) == []
+    for at in range(len(harmless) + 1):
+        text = between.join([*harmless[:at], said, *harmless[at:]])
+        assert find_topics(text, [topic]) == [topic], text

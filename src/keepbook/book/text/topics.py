@@ -14,6 +14,7 @@ from functools import cache, lru_cache, partial
 from keepbook.book.text import topic_meaning, topic_words
 from keepbook.book.text.for_models.lookalikes import HiddenWord, as_latin, disguised_words, hidden_words
 from keepbook.book.text.for_models.unseen import drop_unseen
+from keepbook.book.text.sentences import sentences
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.words import STOP_WORDS, fold_text, query_terms, stem, tokens
 from keepbook.patterns import regex
@@ -172,9 +173,38 @@ def _touches(text: str, topic: str, sense: Sense | None) -> bool:
 
 
 def _of_group(text: str, group: str, sense: Sense | None) -> bool:
-    """Whether a text is about a group. A long text is examined stretch by stretch, the first one by meaning too."""
+    """Whether a text, or a part of it that would be found alone, is about a group. A long text is examined stretch by
+    stretch, the first one by meaning too."""
     first, *more = cut_at_blanks(text, topic_words.LONGEST)
-    return _is_stretch_of(first, group, sense) or any(_is_stretch_of(one, group, None) for one in more)
+    if _is_stretch_of(first, group, sense) or any(_is_stretch_of(one, group, None) for one in more):
+        return True
+    if sense is not None and any(_is_stretch_of(one, group, sense) for one in _sentences(first)[:MOST_MEANT]):
+        return True
+    named = (one for one in (first, *more) if topic_words.is_topic_named(one, group))
+    return any(_is_stretch_of(part, group, None) for stretch in named for part in _parts(stretch))
+
+
+MOST_MEANT = 12
+"""So many sentences of a text are looked at by meaning, each alone."""
+PART_WORDS = 3
+"""A part of a sentence that is looked at alone has so many words at least."""
+_BETWEEN = regex(r"[,;:()–—]")
+
+
+@lru_cache(maxsize=8)
+def _sentences(text: str) -> tuple[str, ...]:
+    """The sentences of a text, kept for the next topic; none if it is one alone."""
+    found = tuple(text[start:end] for start, end in sentences(text))
+    if len(found) > 1:
+        return found
+    return ()
+
+
+@lru_cache(maxsize=8)
+def _parts(text: str) -> tuple[str, ...]:
+    """The sentences of a text and what stands between the marks of each, kept for the next topic."""
+    pieces = (piece for one in _sentences(text) or (text,) for piece in _BETWEEN.split(one))
+    return (*_sentences(text), *(piece for piece in pieces if len(piece.split()) >= PART_WORDS and piece != text))
 
 
 def cut_at_blanks(text: str, most: int) -> list[str]:
