@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.extensions.agents.deciding import LONG, SECOND_LOOK, WAIT, ran
 
-from keepbook import Ambiguous, Conflict, Invalid, Keepbook, NotFound
+from keepbook import Ambiguous, Conflict, Invalid, Keepbook, NotAllowed, NotFound
 from keepbook.book.ground import due
 from keepbook.book.ledger.ledger import present
 from keepbook.book.memory import injections
@@ -174,6 +174,17 @@ def test_with_memory_off_there_is_no_session_to_work_with(alice: Any) -> None:
     run = note(alice, agent)
     assert (run.session_before, run.session_after) == (None, None)
     assert alice.agents.get(agent.id).memory.runs == 0
+
+
+def test_with_memory_off_no_program_reads_what_was_said_in_a_run(kb: Any, alice: Any, desk: Any) -> None:
+    run = alice.runs.queue(desk.id, "manual", prompt="go")
+    alice.choose(memory=False)
+    agent = kb.book("alice", by="agent")
+    assert agent.runs.get(run.id).id == run.id  # no memory
+    with pytest.raises(NotAllowed) as refused:
+        agent.runs.transcript(run.id)
+    assert refused.value.code == "memory_off"
+    assert alice.runs.transcript(run.id) == []
 
 
 def test_one_at_a_time_has_the_turn_and_a_dead_one_is_taken_over(alice: Any, desk: Any, clock: Any) -> None:

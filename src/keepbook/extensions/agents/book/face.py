@@ -12,7 +12,7 @@ from typing import Any
 
 from keepbook.book.ground import due
 from keepbook.book.ground.argument_docs import explain_arguments
-from keepbook.book.ground.open_book import OpenBook
+from keepbook.book.ground.open_book import OpenBook, about_memory
 from keepbook.book.ground.when import Moment, read_moment, stamp
 from keepbook.book.owners import owners
 from keepbook.book.owners.authority import refusal_reason
@@ -231,7 +231,8 @@ class Runs:
             return runs.specialists(tx, run_id)
 
     def transcript(self, run_id: str) -> Sequence[TranscriptTurn]:
-        with self._book.reading() as (tx, _, _):
+        """What was said in a run. It may hold memories that its tools brought, and is closed to programs as they are."""
+        with about_memory(self._book).reading() as (tx, _, _):
             return runs.run_transcript(tx, run_id)
 
     def carried(self, turn: SessionLease) -> Sequence[tuple[int, Run, Sequence[TranscriptTurn]]]:
