@@ -111,15 +111,9 @@ async def import_trading_file(
         )
     sent = await request.body()
     told: dict[str, Any] = {
-        "format": format,
-        "columns": mapping.parse_pairs(map, "map"),
-        "zone": zone,
-        "dates": dates,
-        "currency": currency,
-        "dry_run": dry_run,
-        "symbol": symbol,
-        "corrections": corrections,
-    }
+        "format": format, "columns": mapping.parse_pairs(map, "map"), "zone": zone, "dates": dates,
+        "currency": currency, "dry_run": dry_run, "symbol": symbol, "corrections": corrections,
+    }  # fmt: skip
     sizes = mapping.sizes(multiplier)
     if kind == "trades" and not sent.startswith((PARQUET, SQLITE)):
         is_brokers = brokers
