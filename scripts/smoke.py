@@ -1,9 +1,9 @@
 """A whole chat against a real model: what `make smoke` runs.
 
 Starts llama.cpp's own OpenAI-compatible server on loopback with a very small model (135 million parameters, 98 MB),
-and drives the real `keepbook` against it: doctor, a chat that streams and is closed, the page that chooses a model, wrong
-addresses, a server that is gone. It proves transport, streaming, structured answers and error paths. It proves nothing about quality: so small a
-model seldom finds anything, and where it fails at that, this says so and goes on.
+and drives the real `keepbook` against it: doctor, a chat that streams and is closed, the page that chooses a model,
+wrong addresses, a server that is gone. It proves transport, streaming, structured answers and error paths. It proves
+nothing about quality: so small a model seldom finds anything, and where it fails at that, this says so and goes on.
 """
 
 import asyncio
