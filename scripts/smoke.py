@@ -1,15 +1,16 @@
 """A whole chat against a real model: what `make smoke` runs.
 
 Starts llama.cpp's own OpenAI-compatible server on loopback with a very small model (135 million parameters, 98 MB),
-and drives the real `keepbook` against it: doctor, a chat that streams and is closed, wrong addresses, a server that is
-gone. It proves transport, streaming, structured answers and error paths. It proves nothing about quality: so small a
-model seldom finds anything, and where it fails at that, this says so and goes on.
+and drives the real `keepbook` against it: doctor, a chat that streams and is closed, the page that chooses a model,
+wrong addresses, a server that is gone. It proves transport, streaming, structured answers and error paths. It proves
+nothing about quality: so small a model seldom finds anything, and where it fails at that, this says so and goes on.
 """
 
 import asyncio
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -39,6 +40,7 @@ def main() -> None:
             try_the_model(env)
             asyncio.run(structured(f"{address}/v1"))
             talk(env)
+            choose_on_its_page(folder, f"{address}/v1")
             fails(settings(folder, f"{address}/nowhere"), "a wrong address", "KEEPBOOK_OPENAI_BASE_URL")
         fails(env, "a server that is gone", "start the server")
     say(f"Smoke test failed: {'; '.join(failures)}" if failures else "Smoke test passed.")
@@ -159,6 +161,48 @@ def talk(env: dict[str, str]) -> None:
     (thread,) = json.loads(keepbook(env, "threads", "list", "--json").stdout)
     expect(thread["turns"] == 4, "the chat was not stored")
     expect(json.loads(keepbook(env, "verify", "--json").stdout)["ok"], "the ledger does not hold")
+
+
+def choose_on_its_page(folder: str, url: str) -> None:
+    """The list of models, the trial and one answer, as somebody gets them who chooses the model on a page."""
+    from starlette.testclient import TestClient  # after `install`, like all that takes long to load
+
+    from keepbook import Keepbook
+    from keepbook.doors.http.app import create_app
+
+    say("\nThe page that chooses a model")
+    for name in [name for name in os.environ if name.startswith("KEEPBOOK_")]:
+        del os.environ[name]
+    book = settings(folder, url)
+    os.environ |= {name: book[name] for name in ("KEEPBOOK_OWNER", "KEEPBOOK_MODEL_TIMEOUT", "NO_PROXY")}
+    os.environ["KEEPBOOK_CONFIG"] = str(Path(folder) / "chosen.toml")
+    kb = Keepbook(str(Path(folder) / "pages.db"))
+    asked: list[str] = []
+    find = kb.outward.find
+    kb.outward.find = lambda url: asked.append(url) or find(url)  # type: ignore[method-assign, func-returns-value]
+    here = {"Origin": "http://127.0.0.1", "Sec-Fetch-Site": "same-origin", "Accept": "text/html"}
+    client = TestClient(create_app(kb), base_url="http://127.0.0.1", headers=here, client=("127.0.0.1", 50000))
+    form = {"model": "openai", "openai_address": url}
+    listed = client.post("/settings/model", data=form | {"do": "list-openai"}, headers={"X-Partial": "1"}).text
+    (name,) = set(re.findall(r'<option value="([^"]+)">', listed)) or {""}
+    say(f"  it lists {name or 'no model'}")
+    expect(bool(name), "the page lists no model")
+    form["openai_model"] = name
+    tested = client.post("/settings/model", data=form | {"do": "test"}, headers={"X-Partial": "1"}).text
+    for line in re.findall(r'class="tested [^>]*>.*?<span>(.*?)</span>', tested, re.DOTALL):
+        say(f"  tested: {shorten(re.sub('<[^>]+>', '', line))}")
+    expect("It answers in chats" in tested, "the trial got no answer")
+    expect("runs on this machine and costs nothing" in tested, "the page does not know that it runs here")
+    client.post("/settings/model", data=form | {"do": "skip"})
+    expect(kb.settings.model == f"openai:{name}", "the model was not taken on")
+    client.post("/chat", data={"text": "Hello!"})
+    (chat,) = kb.book("smoke").threads.list()
+    replies = [one for one in kb.book("smoke").threads.get(chat.id).messages() if one.role == "assistant"]
+    say(f"  answered: {shorten(replies[-1].text) if replies else 'nothing'}")
+    expect(bool(replies) and replies[-1].model == f"openai:{name}", "the chat got no answer of the chosen model")
+    expect({"list": any("/models" in one for one in asked), "all": len(asked) > 2} == {"list": True, "all": True},
+           "something was asked past the one outward door")  # fmt: skip
+    kb.close()
 
 
 def read(closed: dict[str, object]) -> None:

@@ -134,6 +134,9 @@ def import_trades(
     dates: Annotated[
         str | None, typer.Option("--dates", metavar="day|month", help="What comes first in 2/6/2026, if unclear.")
     ] = None,
+    currency: Annotated[
+        str | None, typer.Option("--currency", help="Of prices, where the file does not say: EUR.")
+    ] = None,
     corrections: Annotated[
         str, typer.Option("--corrections", metavar="HOW", help="Of what looks like one: offer, take or add.")
     ] = "offer",
@@ -155,8 +158,8 @@ def import_trades(
         with show_progress("Loading"):
             answer = call.book.trading.bring_in(
                 path, deployment=deployment, format=format, columns=parse_pairs(columns or (), "map"), symbol=symbol,
-                zone=times_in, multipliers=sizes(multiplier or ()), dates=dates, corrections=corrections,
-                dry_run=dry_run,
+                zone=times_in, multipliers=sizes(multiplier or ()), dates=dates, currency=currency,
+                corrections=corrections, dry_run=dry_run,
             )  # fmt: skip
     call.answer(answer, sheets.trade_import_sheet)
     if answer.wrong:

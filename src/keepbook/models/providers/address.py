@@ -14,6 +14,8 @@ PROVIDERS = {"openai": "OpenAI", "anthropic": "Anthropic"}
 PORTS = (("Ollama", 11434), ("LM Studio", 1234), ("llama.cpp", 8080))
 """Programs that serve models on the person's own machine, recognised by their usual port."""
 HERE = "this machine"
+WEIGHTS = ".gguf"
+"""How files of weights end."""
 OLLAMA, OLLAMA_PORT = PORTS[0]
 EVERYWHERE = ("0.0.0.0", "::", "")  # addresses to listen on; a client uses 127.0.0.1 instead  # noqa: S104
 
@@ -36,7 +38,7 @@ class Address:
     @property
     def called(self) -> str:
         """Its name for a person, with its server: `llama3.2:3b (Ollama)`."""
-        return f"{self.model} ({self.server})"
+        return f"{weights_name(self.model)} ({self.server})"
 
     @property
     def server(self) -> str:
@@ -87,7 +89,14 @@ def own_name(name: str) -> str:
     """A model's name for a person, without its server. For a model that was used in the past: its server may be another
     today."""
     kind, _, own = name.partition(":")
-    return (own if kind in PROVIDERS else own.capitalize()) or name
+    return (weights_name(own) if kind in PROVIDERS else own.capitalize()) or name
+
+
+def weights_name(model: str) -> str:
+    """A model that its server calls by the file of its weights, as llama.cpp does, by that file's name alone."""
+    if not model.endswith(WEIGHTS):
+        return model
+    return model.removesuffix(WEIGHTS).replace("\\", "/").rpartition("/")[2] or model
 
 
 def ollama_address(host: str) -> str:

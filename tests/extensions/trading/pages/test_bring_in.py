@@ -79,6 +79,37 @@ def test_an_unknown_table_is_mapped_and_the_mapping_kept(client: TestClient, ali
     assert "2026-06-03" in told.text
 
 
+def test_two_strategies_of_one_file_and_the_currency_it_does_not_name(client: TestClient, alice: Any) -> None:
+    rows = "".join(
+        f"2026-01-0{day} 10:00,2026-01-0{day} 12:00,ACME,buy,1,10,{out},{whose}\n"
+        for day, out, whose in ((5, 12, "Momentum"), (6, 9, "Carry"), (7, 11, "Momentum"))
+    )
+    table = f"Entry Time,Exit Time,Symbol,Side,Quantity,Entry Price,Exit Price,Whose\n{rows}"
+    asked = client.post("/trading/import", files={"file": ("t.csv", table.encode())}).text
+    assert "the file does not say in which currency its prices are" in asked.lower()
+    form = {"key": kept(asked), "name": "t.csv", "means-Whose": "account", "currency": "eur"} | {
+        f"means-{name}": name.lower().replace(" ", "_")
+        for name in ("Entry Time", "Exit Time", "Symbol", "Side", "Quantity", "Entry Price", "Exit Price")
+    }
+    looked = client.post("/trading/import", data=form).text
+    assert "It goes into 2 strategies: Momentum EUR, Carry EUR" in looked
+    client.post("/trading/import", data=form | {"act": "load"})
+    made = {one.name: (one.account, one.currency) for one in alice.trading.deployments()}
+    assert made == {"Momentum EUR": ("Momentum", "EUR"), "Carry EUR": ("Carry", "EUR")}
+    assert sorted(one.pnl for one in alice.trading.trades().items) == [-1, 1, 2]
+    named = client.post("/trading/import", data=form | {"currency": "x" * 30})
+    assert (named.status_code, 'id="bad-currency"' in named.text) == (422, True)
+
+
+def test_a_table_of_whole_trades_names_its_currency_in_a_column(alice: Any) -> None:
+    table = (
+        "Entry Time,Exit Time,Symbol,Side,Quantity,Entry Price,Exit Price,Currency\n"
+        "2026-01-05 10:00,2026-01-05 12:00,ACME,buy,1,10,12,GBP\n"
+    )
+    alice.trading.bring_in(table.encode())
+    assert [one.currency for one in alice.trading.deployments()] == ["GBP"]
+
+
 def test_nothing_chosen_and_nothing_readable_are_said_at_the_file(client: TestClient) -> None:
     assert "Choose a file first" in client.post("/trading/import", data={}).text
     assert "no table" in client.post("/trading/import", files={"file": ("x", b"hello")}).text

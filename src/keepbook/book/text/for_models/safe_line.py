@@ -85,6 +85,12 @@ def without_writer_mark(text: str) -> str:
     return _WRITER_MARK.sub("", text)
 
 
+def marked_writer(text: str) -> str:
+    """The name in the mark at the end of a line; "" if the line has none."""
+    found = _WRITER_MARK.search(text)
+    return found[0].removesuffix(")").partition(_BY)[2].strip() if found else ""
+
+
 def without_ids(text: str) -> str:
     return _ID_OPENING.sub("(", _ID.sub(r"(\1)", text))
 

@@ -91,6 +91,9 @@ async def import_trading_file(
         Literal["day", "month"] | None,
         Query(description="Of trades: what comes first in 2/6/2026, where the file does not show it."),
     ] = None,
+    currency: Annotated[
+        str | None, Query(description="Of trades: what prices count in, where the file does not say.", max_length=20)
+    ] = None,
     dry_run: Annotated[bool, Query(description="Not of bars and events: show what would come of it.")] = False,
     corrections: Annotated[
         Literal["offer", "take", "add"], Query(description="Of trades: what to do with rows that look like one.")
@@ -108,14 +111,9 @@ async def import_trading_file(
         )
     sent = await request.body()
     told: dict[str, Any] = {
-        "format": format,
-        "columns": mapping.parse_pairs(map, "map"),
-        "zone": zone,
-        "dates": dates,
-        "dry_run": dry_run,
-        "symbol": symbol,
-        "corrections": corrections,
-    }
+        "format": format, "columns": mapping.parse_pairs(map, "map"), "zone": zone, "dates": dates,
+        "currency": currency, "dry_run": dry_run, "symbol": symbol, "corrections": corrections,
+    }  # fmt: skip
     sizes = mapping.sizes(multiplier)
     if kind == "trades" and not sent.startswith((PARQUET, SQLITE)):
         is_brokers = brokers

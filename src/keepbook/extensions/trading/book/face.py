@@ -183,28 +183,28 @@ class Trading:
         zone: str = "UTC",
         multipliers: Mapping[str, float] | None = None,
         dates: str | None = None,
+        currency: str | None = None,
         corrections: str = "offer",
         dry_run: bool = False,
         progress: Progress | None = None,
     ) -> ImportedTrades:
-        """Import a broker's file. Its format is recognised, or `columns` maps our columns to the file's; the
-        mapping is stored under the name in `format` if that is none of ours. `dates` says what comes first in 2/6/2026,
-        `day` or `month`, where no date of the file shows it. Without a `deployment` there is one for each account and
-        currency. `corrections` is as for `load`. `dry_run` shows the result and stores nothing. `progress` is called
-        with how many rows are stored; an exception from it ends the load, and nothing of it stays."""
+        """Import a broker's file. Its format is recognised, or `columns` maps our columns to the file's, stored under
+        the name in `format` if that is none of ours. Where the file does not show it, `dates` says what comes first in
+        2/6/2026, `day` or `month`, and `currency` what prices count in. Without a `deployment` there is one for each
+        account and currency. `corrections` is as for `load`. `dry_run` stores nothing. `progress` is called with how
+        many rows are stored; an exception from it ends the load, and nothing of it stays."""
         told: dict[str, Any] = {
             "deployment": deployment, "format": format, "columns": columns, "symbol": symbol, "dry_run": dry_run,
             "zone": zone_named(zone).key, "multipliers": multipliers, "dates": dates, "corrections": corrections,
-            "ask_for_place": self._ask_person,
+            "currency": currency, "ask_for_place": self._ask_person,
         }  # fmt: skip
         source = imports.read_before(self._book, source, format, columns)
         if dry_run:
             with self._book.reading() as (tx, _, _):
                 return imports.import_trades(tx, source, **told)
         with self._book.writing() as (tx, _):
-            return imports.import_trades(
-                tx, source, create=self._place, origin=self._book.origin, progress=progress, **told
-            )
+            made: dict[str, Any] = {"create": self._place, "origin": self._book.origin, "progress": progress}
+            return imports.import_trades(tx, source, **told, **made)
 
     def loads(self, *, limit: int = 100) -> Sequence[Load]:
         """The files that `bring_in` imported, newest first; also those that were taken back."""

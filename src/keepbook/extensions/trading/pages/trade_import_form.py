@@ -35,7 +35,7 @@ MEANS = {
     "fee_currency": "Coin of the fee", "currency": "Currency of the price", "id": "Its id",
     "profit": "Profit, the file’s own", "multiplier": "Contract size",
     "entry_time": "Opened at", "exit_time": "Closed at", "entry_price": "Price in", "exit_price": "Price out",
-    "funding": "Funding", "tag": "Tag",
+    "funding": "Funding", "account": "Strategy or account", "tag": "Tag",
 }  # fmt: skip
 ShortField = Annotated[str, Form(max_length=400)]
 
@@ -49,6 +49,7 @@ class TradeImportChoices:
     sent: bytes = b""
     deployment: str = ""
     symbol: str = ""
+    currency: str = ""
     zone: str = "UTC"
     format: str = ""
     dates: str = ""
@@ -68,6 +69,7 @@ async def look(
     name: ShortField = "",
     deployment: ShortField = "",
     symbol: ShortField = "",
+    currency: ShortField = "",
     zone: ShortField = "UTC",
     format: ShortField = "",
     dates: ShortField = "",
@@ -85,6 +87,7 @@ async def look(
         sent,
         deployment.strip(),
         symbol.strip(),
+        currency.strip(),
         zone.strip() or "UTC",
         format.strip()[:60],
         dates.strip()[:10],
@@ -103,7 +106,7 @@ def _preview_response(visit: Visit, chosen: TradeImportChoices, columns: dict[st
         found = preview_file(table, columns)
         told: dict[str, Any] = {
             "deployment": chosen.deployment or None, "symbol": chosen.symbol or None, "zone": chosen.zone,
-            "dates": chosen.dates or None,
+            "dates": chosen.dates or None, "currency": chosen.currency or None,
             "columns": columns or None, "format": chosen.format or None if columns else None,
         }  # fmt: skip
         made = visit.book.trading.bring_in(table, **told, dry_run=True)

@@ -38,6 +38,12 @@ def answers(kb: Any, monkeypatch: pytest.MonkeyPatch, *texts: str) -> None:
     monkeypatch.setattr(kb.models.chat, "reply", reply)
 
 
+def _without_initial_place(route: Any) -> None:
+    """As in a browser that does not know where a page may begin."""
+    answer = route.fetch()
+    route.fulfill(response=answer, body=answer.text().replace("scroll-initial-target", "--unknown"))
+
+
 # Said anew
 
 
@@ -255,6 +261,40 @@ def test_the_page_stays_where_it_is_read_while_a_reply_comes_in(
     expect(person.locator(".turn[data-turn='4'] .said")).to_contain_text("Ended.")
     expect(person.get_by_role("button", name="Send", exact=True)).to_be_visible()
     assert person.evaluate("scrollY") == 40
+
+
+@pytest.mark.parametrize("begins_at_its_end", [True, False], ids=["this browser", "another"])
+def test_scripts_that_come_late_move_nothing_under_who_types(begins_at_its_end: bool, opens: Any, kb: Any) -> None:
+    chat, late = kb.book("alice").threads.start(), []
+    come = False
+
+    def hold(route: Any) -> None:
+        route.continue_() if come else late.append(route)
+
+    for number in range(30):
+        chat.add("user" if number % 2 == 0 else "assistant", f"This is message {number} of a long chat.")
+    person = opens().new_page()
+    if not begins_at_its_end:
+        person.add_init_script("CSS.supports = () => false")
+    person.route(re.compile(r"\.js$"), hold)
+    if not begins_at_its_end:
+        person.route(re.compile(r"keepbook[^/]*\.css"), _without_initial_place)
+    person.goto(f"/chat/{chat.id}", wait_until="commit")
+    field = person.get_by_label("Message", exact=True)
+    expect(field).to_be_focused()
+    expect(person.locator("[data-turn]")).to_have_count(30)
+    person.keyboard.type("I am writing")
+    where = "[scrollY, document.querySelector('#say').getBoundingClientRect().top, document.activeElement.id]"
+    before = person.evaluate(where)
+    if begins_at_its_end:
+        assert person.evaluate("scrollY + innerHeight === document.scrollingElement.scrollHeight")
+    come = True
+    for route in late:
+        route.continue_()
+    expect(person.locator("html.js")).to_have_count(1)
+    person.wait_for_load_state("networkidle")
+    assert person.evaluate(where) == before
+    expect(field).to_have_value("I am writing")
 
 
 # Places

@@ -11,10 +11,10 @@ def test_a_recorded_turn_says_by_whom_and_is_taken_out_of_view(kb: Any, alice: A
     at = f"/chat/{chat.id}"
     shown = client.get(at).text
     assert "Recorded by &lt;Helper&gt;" in shown
-    assert "Take it out of the model’s view" in shown
+    assert "Hide it from the AI" in shown
     taken = client.post(f"{at}/turns/1/view")
     assert taken.status_code == 200
     assert chat.thread.out_of_view == (1,)
-    assert "Let the model see it" in taken.text
+    assert "Show it to the AI" in taken.text
     client.post(f"{at}/turns/1/view", data={"back": "1"})
     assert chat.thread.out_of_view == ()

@@ -234,6 +234,7 @@ def test_all_of_it_can_be_read_as_it_was_sent_with_what_was_left_out(
         sizes = [int(one.replace(",", "")) for one in re.findall(r"([\d,]+) letters", page)]
         assert sum(sizes[:-1]) == sizes[-1] == len(shown["The whole request"]), "the sizes add up"
     assert "Taken out of your book since" not in page
+    assert "behind a line says" not in page
     alice.forget(line.id)
     page = client.get(f"/chat/{chat.id}/turns/2/sent?left=1").text
     assert f"Taken out of your book since:</strong> {LINE}" in page
@@ -241,6 +242,19 @@ def test_all_of_it_can_be_read_as_it_was_sent_with_what_was_left_out(
     piece = client.get(f"/chat/{chat.id}/turns/2/sent", headers={"X-Partial": "1"}).text
     assert "<html" not in piece
     assert client.get(f"/chat/{chat.id}/turns/1/sent").status_code == 404
+
+
+@only_openai
+def test_a_name_behind_a_line_is_explained_wherever_the_line_is_shown(
+    client: TestClient, kb: Any, talk: Any, wire: Wire
+) -> None:
+    kb.book("alice", by="agent", name="ChatGPT").remember("Likes tea", category="profile")
+    wire.script += [Say("Hello."), Say("Hello")]
+    chat = talk("Hello")
+    assert "Likes tea (by ChatGPT)" in chat.inject()
+    explained = "“(by ChatGPT)” behind a line says where it was written down."
+    for page in (f"/chat/{chat.id}", f"/chat/{chat.id}?saw=2", f"/chat/{chat.id}/turns/2/sent"):
+        assert explained in client.get(page).text, page
 
 
 @only_openai

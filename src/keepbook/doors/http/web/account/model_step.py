@@ -11,7 +11,7 @@ from keepbook.doors.http.web.account import connect
 from keepbook.doors.http.web.account.connect import Listed, Offer, TrialResult, Wishes
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, own_path, templates
 from keepbook.errors import Invalid, KeepbookError, ModelFailed, NotAllowed
-from keepbook.models.providers.address import Address, ProviderKind
+from keepbook.models.providers.address import Address, ProviderKind, weights_name
 from keepbook.models.providers.nearby import answers_at
 from keepbook.settings import Settings
 
@@ -149,7 +149,7 @@ def able(settings: Settings) -> str:
     return ABLE.get(connect.last_trial_of(settings)[1:], "")
 
 
-templates.globals.update(answering=model_toast)
+templates.globals.update(answering=model_toast, weights_name=weights_name)
 
 
 def _page(visit: Visit, wishes: Wishes, *, status: int = 200, **found: Any) -> Response:

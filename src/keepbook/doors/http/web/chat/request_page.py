@@ -16,7 +16,8 @@ from starlette.concurrency import run_in_threadpool
 from keepbook.book.chats.threads import Message
 from keepbook.book.chats.view import chat_block, left_out_of_block
 from keepbook.book.memory.block import Fate
-from keepbook.book.text.block_lines import LINE
+from keepbook.book.text.block_lines import LINE, BlockLine
+from keepbook.book.text.for_models.safe_line import marked_writer
 from keepbook.book.text.quotation import shown_text
 from keepbook.doors.http.web.chat.reply_sources import reply_of
 from keepbook.doors.http.web.frame.visit import Visit, Visiting, plural
@@ -111,7 +112,7 @@ def _page(visit: Visit, thread: Any, reply: Message, sent: SentReply, body: str,
     return visit.page(
         template, thread=thread, reply=reply, parts=_parts(sent, body), gaps=gaps,
         called=visit.kb.models.called(reply.model), forgotten=_forgotten(visit, thread),
-        left_out=left_out,
+        left_out=left_out, writers=_writers(visit, thread),
     )  # fmt: skip
 
 
@@ -153,15 +154,24 @@ def _as_json(told: Any) -> str:
     return json.dumps(told, ensure_ascii=False, indent=1)
 
 
+def _lines(visit: Visit, thread: Any) -> list[BlockLine]:
+    """The lines of the book that it was given."""
+    block = chat_block(visit.book, thread)
+    if block is None:
+        return []
+    return [line for line in block.lines if line.kind == LINE and line.id]
+
+
+def _writers(visit: Visit, thread: Any) -> list[str]:
+    """Who wrote lines that it was given, but for the person."""
+    found = (marked_writer(line.text) for line in _lines(visit, thread))
+    return list(dict.fromkeys(name for name in found if name))
+
+
 def _forgotten(visit: Visit, thread: Any) -> list[str]:
     """The lines it was given that have been taken out of the book since."""
-    block = chat_block(visit.book, thread)
-    if block:
-        lines = [line for line in block.lines if line.kind == LINE and line.id]
-    else:
-        lines = []
     found = []
-    for line in lines:
+    for line in _lines(visit, thread):
         try:
             gone = visit.book.get(line.id or "").state != "active"
         except NotFound:

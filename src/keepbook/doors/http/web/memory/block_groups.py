@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from keepbook.book.text.block_lines import LINE, MORE, TITLE, BlockLine
+from keepbook.book.text.for_models.safe_line import marked_writer
 from keepbook.presets import Preset
 from keepbook.presets.group_names import names_of_titles
 
@@ -16,6 +17,12 @@ class BlockGroups(NamedTuple):
     @property
     def total(self) -> int:
         return sum(len(lines) for _, lines in self.groups)
+
+    @property
+    def writers(self) -> list[str]:
+        """Who wrote lines of it, but for the person."""
+        found = (marked_writer(line) for _, lines in self.groups for line in lines)
+        return list(dict.fromkeys(name for name in found if name))
 
 
 def group_block_lines(block: Sequence[BlockLine], preset: Preset) -> BlockGroups:

@@ -264,6 +264,7 @@ const keepDraft = () => {
   text ? sessionStorage.setItem(draft(), text) : sessionStorage.removeItem(draft());
 };
 field?.addEventListener("input", keepDraft);
+const typing = field && field.value !== field.defaultValue; // somebody began before this script was here
 if (field && !field.value && !talk.hasAttribute("data-private")) field.value = sessionStorage.getItem(draft()) ?? "";
 
 // ── a text file goes along as pasted material ─────────────────────────────────────────────────────────────────
@@ -447,7 +448,9 @@ if (talk?.hasAttribute("data-unpencilled")) pencil();
 // A list leads to the end of a chat, where one goes on writing: a browser that was led somewhere does not focus by itself.
 if (location.hash === "#end") {
   history.replaceState(null, "", location.pathname + location.search);
-  const goOn = () => field?.focus({ preventScroll: true });
+  const goOn = () => document.activeElement === document.body && field?.focus({ preventScroll: true });
   document.readyState === "complete" ? goOn() : addEventListener("load", () => setTimeout(goOn));
 }
-if (!location.hash && !find(".tour") && find("[data-turn]", talk ?? document)) toEnd(); // a tour begins at the top
+// A tour begins at the top. Where the stylesheet says by itself that a chat begins at its end, nothing moves here.
+const beginsAtEnd = CSS.supports("scroll-initial-target", "nearest");
+if (!beginsAtEnd && !typing && !location.hash && !find(".tour") && find("[data-turn]", talk ?? document)) toEnd();

@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from keepbook.book.ground.limits import clean_line
 from keepbook.book.upkeep.reading_apart import USUAL_LIMITS
 from keepbook.errors import Invalid
 from keepbook.extensions.trading.book.imports import table, values
@@ -112,7 +113,7 @@ def _head(path: Path) -> str:
 
 def prepare_import(
     found: FileTable, now: datetime, *, format: str | None, columns: Mapping[str, str] | None, zone: str,
-    symbol: str | None, multipliers: Mapping[str, float], dates: str | None = None,
+    symbol: str | None, multipliers: Mapping[str, float], dates: str | None = None, currency: str | None = None,
 ) -> FileImport:  # fmt: skip
     """An import that is ready to be read. Raises `Invalid`, which asks for a mapping, if no format fits."""
     chosen = _choose_format(found.columns, format, columns)
@@ -123,7 +124,8 @@ def prepare_import(
     of_dates = [name for name in found.columns if _has_dates(found, name)]
     written = (cell for name in of_dates for cell in figures_in(found, name))
     order = clean_order(dates) or values.date_order(written) or chosen.dates
-    return FileImport(chosen, found, CellReader(now, mark, zone, symbol, multipliers, order))
+    money = clean_line(currency or "", "currency", 0, 20).upper()
+    return FileImport(chosen, found, CellReader(now, mark, zone, symbol, multipliers, order, money))
 
 
 def _choose_format(names: Sequence[str], format: str | None, columns: Mapping[str, str] | None) -> FileFormat:

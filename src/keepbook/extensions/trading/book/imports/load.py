@@ -42,7 +42,7 @@ NET = ("ibkr-flex", "ibkr-activity", "tradingview", "plain")
 SHOWN = 20  # trades that a dry run answers
 _UNNAMED = (
     f"the file does not say in which currency its prices are: they count in that of their strategy, {skills.CURRENCY} "
-    "where it is new. For another one, make a strategy in that currency first and choose it under Into"
+    "where it is new. Say which one it is if it is another"
 )
 
 
@@ -101,8 +101,8 @@ class ImportedTrades:
 def import_trades(
     tx: Tx, source: Any, *, deployment: str | None = None, format: str | None = None,
     columns: Mapping[str, str] | None = None, symbol: str | None = None, zone: str = "UTC",
-    multipliers: Mapping[str, float] | None = None, dates: str | None = None, dry_run: bool = False,
-    create: MakeDeployment | None = None, ask_for_place: Callable[[], None] | None = None,
+    multipliers: Mapping[str, float] | None = None, dates: str | None = None, currency: str | None = None,
+    dry_run: bool = False, create: MakeDeployment | None = None, ask_for_place: Callable[[], None] | None = None,
     origin: Origin | None = None, progress: Progress | None = None, limits: ReadingLimits = USUAL_LIMITS,
     corrections: str = OFFER,
 ) -> ImportedTrades:  # fmt: skip
@@ -125,7 +125,7 @@ def import_trades(
     table = read_trade_file(source, format, columns, limits)
     work = prepare_import(
         table, tx.clock().astimezone(UTC), format=format, columns=columns or None, zone=zone,
-        symbol=symbol, multipliers=told, dates=dates,
+        symbol=symbol, multipliers=told, dates=dates, currency=currency,
     )  # fmt: skip
     take_in(work)
     follow_coins(tx, work, deployment)

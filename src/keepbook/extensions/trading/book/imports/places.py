@@ -18,6 +18,7 @@ from keepbook.extensions.trading.book import skills
 from keepbook.extensions.trading.book.currencies import rates
 from keepbook.extensions.trading.book.imports import values
 from keepbook.extensions.trading.book.imports.file import FileImport
+from keepbook.extensions.trading.book.imports.formats.plain_table import PLAIN
 from keepbook.extensions.trading.book.imports.pairing import Fill, PairedFills, Trip
 from keepbook.extensions.trading.book.market.symbols import MONEY
 from keepbook.extensions.trading.book.skills import Deployment
@@ -85,14 +86,16 @@ def _told_currency(one: Fill | Trip) -> str:
 
 
 def currency_of(work: FileImport, one: Fill | Trip) -> str:
-    """The currency of a price: as the file says, else that of the symbol, else that of the symbol's first fee in money;
-    "" if none is known."""
-    return _told_currency(one) or work.quotes.get(one.symbol, "")
+    """The currency of a price: as the file says, else that of the symbol, else that of the symbol's first fee in money,
+    else as the person says; "" if none is known."""
+    return _told_currency(one) or work.quotes.get(one.symbol) or work.reader.currency
 
 
 def name_of_deployment(title: str, account: str, currency: str, *, whose: str = "") -> str:
     """The name of a deployment: the account, or if the file names none its kind, and the currency."""
-    if account:
+    if account and title == PLAIN:
+        whose = account  # named by the person's own table
+    elif account:
         whose = f"{title.partition(',')[0]} {account}"
     else:
         whose = whose or title

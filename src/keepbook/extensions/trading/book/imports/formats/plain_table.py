@@ -42,9 +42,12 @@ OURS: Mapping[str, tuple[str, ...]] = {
     "entry_price": ("entry_price", "entry price", "open price"),
     "exit_price": ("exit_price", "exit price", "close price"),
     "funding": ("funding", "swap", "overnight"),
+    "account": ("account", "account name", "portfolio"),
     "tag": ("tag", "entry_regime_tag", "setup", "strategy"),
 }
 """Our columns, and the names that a file may have for each."""
+PLAIN = "A plain table"
+"""What people call a table that is no broker's."""
 WHOLE = ("symbol", "side", "quantity", "entry_time", "entry_price", "exit_time", "exit_price")
 """The columns that a table of whole trades needs."""
 FILLS = ("time", "symbol", "side", "quantity", "price")
@@ -89,7 +92,7 @@ def format_of_mapping(mapping: Mapping[str, str]) -> FileFormat:
         yield from row_by_row(read_one)(renamed, reader)
 
     used = frozenset(theirs) | frozenset(name for names in OURS.values() for name in names)
-    return FileFormat("plain", "A plain table", (frozenset(theirs),), used, read)
+    return FileFormat("plain", PLAIN, (frozenset(theirs),), used, read)
 
 
 def _find_columns(table: FileTable, theirs: Mapping[str, str]) -> dict[str, str]:
@@ -179,11 +182,17 @@ def _fill(line: FileRow, reader: CellReader, sign: int) -> Fill:
         profit=None if profit is None else float(profit),
         multiplier=float(size or reader.multiplier(symbol)),
         quote=_currency(line),
+        account=_account(line),
     )
 
 
 def _currency(line: FileRow) -> str:
     return str(line.cells.get("currency") or "").strip().upper()
+
+
+def _account(line: FileRow) -> str:
+    """The account, or whatever else the person tells their strategies apart by."""
+    return str(line.cells.get("account") or "").strip()[:100]
 
 
 def _whole(line: FileRow, reader: CellReader, sign: int) -> Trip:
@@ -226,6 +235,8 @@ def _whole(line: FileRow, reader: CellReader, sign: int) -> Trip:
         entry_key=f"{key}-in",
         exit_key=f"{key}-out",
         entry_reason=str(line.cells.get("tag") or "")[:500] or None,
+        quote=_currency(line),
+        account=_account(line),
     )
 
 

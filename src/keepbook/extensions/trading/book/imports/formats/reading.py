@@ -30,8 +30,8 @@ CENT = Decimal("0.011")
 
 @dataclass(slots=True)
 class CellReader:
-    """Reads the cells of one file. `symbol` and `multipliers` are given by the person if the file does not have
-    them."""
+    """Reads the cells of one file. `symbol`, `currency` and `multipliers` are given by the person if the file does not
+    have them."""
 
     now: datetime
     mark: str = "."
@@ -40,6 +40,7 @@ class CellReader:
     multipliers: Mapping[str, float] = field(default_factory=dict)
     dates: str | None = None
     """Whether the day or the month comes first in dates like 2/6/2026; None if it is not known."""
+    currency: str = ""
     contradictions: list[tuple[int, str]] = field(default_factory=list)
     """Rows whose figures do not agree with each other, and how."""
     profits: dict[str, float] = field(default_factory=dict)
