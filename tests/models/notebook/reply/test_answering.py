@@ -9,6 +9,7 @@ from tests.models.notebook.talking import say
 from keepbook import Keepbook
 from keepbook.models.embedders.bundled import find_bundled
 from keepbook.models.notebook.reply.answering import ANSWERS, answer_score
+from keepbook.models.notebook.reply.lookup import find_answers
 
 
 class Bundled:
@@ -118,3 +119,12 @@ def test_what_was_said_later_of_what_a_line_names_is_told_with_it(kb: Keepbook) 
     reply = say(kb, alice.threads.start(preset="general"), "What car do I drive?")
     assert reply.index("Tesla") < reply.index("V60")
     assert "Oslo" not in reply
+
+
+def test_what_was_told_a_moment_ago_is_an_answer_before_it_has_a_vector(alice: Any, sense: Bundled) -> None:
+    for line in ("I live in Leeds", "I have a cat called Miso"):
+        alice.remember(line, force=True)
+    hits = alice.recall("where do I live?")
+    assert [hit.likeness for hit in hits] == [0.0]
+    found = find_answers("where do I live?", hits, (), (), sense=sense)
+    assert [line.content for line in found.lines] == ["I live in Leeds"]

@@ -153,7 +153,12 @@ def _rate_lines(
     asked: ParsedQuestion, hits: Sequence[Hit], others: Sequence[Memory], sense: Sense | None
 ) -> list[_Rated]:
     lines: list[Memory] = [*hits, *others]
-    like = [hit.likeness for hit in hits] + _likenesses(asked, [one.content for one in others], sense)
+    # A line that was written a moment ago was found by its words alone: its vector comes later.
+    known = {hit.id: hit.likeness for hit in hits if hit.likeness > 0}
+    without = [one for one in lines if one.id not in known]
+    texts = [one.content for one in without]
+    known |= zip([one.id for one in without], _likenesses(asked, texts, sense), strict=True)
+    like = [known[one.id] for one in lines]
     scores = score_texts(asked, [(one.content, one.subject) for one in lines], like, sense)
     return [_Rated(*one) for one in zip(lines, scores, like, strict=True)]
 
