@@ -7,6 +7,7 @@ of the closed lists a turn is cut into sentences, which are offered as they stan
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 
 from keepbook.book.memory.questions import plain_choices
 from keepbook.book.text.language import language
@@ -92,7 +93,7 @@ def understand(
         pieces = _whole_sentences(compact, (reader or shared_reader()).read(shown, only=here))
     else:
         pieces = _sentence_pieces(compact, here)
-    pieces = _cut_behind_orders(compact, pieces)
+    pieces = _cut_around_orders(compact, pieces)
     places = _stored_places(own.spans)
     cut = [piece for whole in pieces for piece in _cut_at(whole, places)]
     lines = _lines(scene)
@@ -122,19 +123,22 @@ def _whole_sentences(text: str, pieces: Sequence[ReaderPiece]) -> list[ReaderPie
     return joined
 
 
-def _cut_behind_orders(text: str, pieces: Sequence[ReaderPiece]) -> list[ReaderPiece]:
-    """The pieces, cut where an order that names nothing ends and something is told behind it: "jk, I have two"."""
-    ends = [one.end for one in orders_of_turn(text) if one.rest_start == one.rest_end == one.end]
+def _cut_around_orders(text: str, pieces: Sequence[ReaderPiece]) -> list[ReaderPiece]:
+    """The pieces, cut where an order that names nothing begins and ends, if something is told beside it: "jk, I have
+    two", "The train is at six, remember that"."""
+    orders = [(one.start, one.end) for one in orders_of_turn(text) if one.rest_start == one.rest_end == one.end]
     found: list[ReaderPiece] = []
     for piece in pieces:
-        end = next((end for end in ends if piece.start < end < piece.end), piece.start)
-        told = text[end : piece.end]
-        if end > piece.start and any(map(str.isalnum, told)):
-            found.append(replace(piece, end=end, text=text[piece.start : end], verdict="leave"))
-            found.append(replace(piece, start=end, text=told))
-        else:
-            found.append(piece)
+        inside = [edge for order in orders for edge in order if piece.start < edge < piece.end]
+        edges = [edge for edge in inside if _tells(text, piece.start, edge) and _tells(text, edge, piece.end)]
+        for start, end in pairwise((piece.start, *edges, piece.end)):
+            verdict = "leave" if (start, end) in orders else piece.verdict
+            found.append(replace(piece, start=start, end=end, text=text[start:end], verdict=verdict))
     return found
+
+
+def _tells(text: str, start: int, end: int) -> bool:
+    return any(map(str.isalnum, text[start:end]))
 
 
 def _is_cut(before: ReaderPiece, piece: ReaderPiece, begins_sentence: bool) -> bool:

@@ -30,6 +30,7 @@ from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.topics import describe_topic, find_topics, group_named
 from keepbook.book.text.words import content_words, fold_text, tokens, word_set
 from keepbook.models.notebook.apply import BAN, OFF
+from keepbook.models.notebook.lists.matters import QUESTION_WORDS
 from keepbook.models.notebook.lists.orders import orders_of_turn, topic_asked
 from keepbook.models.notebook.lists.topics import topic_groups_of, topics_of
 from keepbook.models.notebook.order_steps import MOST_OF_TOPIC
@@ -140,7 +141,7 @@ class _Wanted(NamedTuple):
 def _wanted(text: str) -> _Wanted:
     query = " ".join(text.split())[:ASKED_LETTERS]
     asks = may_ask(query) and not orders_of_turn(text)
-    if asks and (topic := topic_asked(query)) is not None:
+    if asks and (topic := topic_asked(question_in(query))) is not None:
         return _Wanted(_what_it_covers(topic), MOST_NEAR_TOPIC, asks, topic)
     return _Wanted(query, RECALLED, asks)
 
@@ -203,6 +204,22 @@ def _filling(latest: Sequence[Memory], found: Sequence[Memory]) -> list[Memory]:
 def may_ask(text: str) -> bool:
     """Whether a turn may be a question: only then recall is asked for answers."""
     return "?" in text or "？" in text or bool(_ASKING & set(tokens(text)[:FIRST_WORDS]))
+
+
+def question_in(text: str) -> str:
+    """The sentences of a turn that ask, without what is said beside them: "Thanks! Where do I live?". The whole turn if
+    they speak of what stands there ("My mother is Bev. How old is she?")."""
+    said = [text[start:end].strip() for start, end in sentences(text)]
+    asking = [one for one in said if "?" in one or "？" in one] or [one for one in said if may_ask(one)]
+    question = " ".join(asking)
+    names_a_matter = set(content_words(question)) - QUESTION_WORDS
+    if not names_a_matter or not _ELSEWHERE.isdisjoint(tokens(question)):
+        return text
+    return question
+
+
+_ELSEWHERE = word_set("he him his she her hers it its they them their that this these those there")
+"""Words for what another sentence names."""
 
 
 def with_turn(loaded: TurnContext, number: int, text: str, at: datetime) -> Scene:

@@ -10,6 +10,7 @@ from keepbook import Keepbook
 from keepbook.models.embedders.bundled import find_bundled
 from keepbook.models.notebook.reply.answering import ANSWERS, answer_score
 from keepbook.models.notebook.reply.lookup import find_answers
+from keepbook.models.notebook.scene import question_in
 
 
 class Bundled:
@@ -128,3 +129,17 @@ def test_what_was_told_a_moment_ago_is_an_answer_before_it_has_a_vector(alice: A
     assert [hit.likeness for hit in hits] == [0.0]
     found = find_answers("where do I live?", hits, (), (), sense=sense)
     assert [line.content for line in found.lines] == ["I live in Leeds"]
+
+
+@pytest.mark.parametrize(
+    ("turn", "question"),
+    [
+        ("thanks, that was painless. what do you know about my kids?", "what do you know about my kids?"),
+        ("where do I live? I always forget", "where do I live?"),
+        ("My mother is Bev. How old is she?", "My mother is Bev. How old is she?"),
+        ("Where do I live?", "Where do I live?"),
+        ("I moved to Oslo", "I moved to Oslo"),
+    ],
+)
+def test_a_question_is_looked_up_without_what_is_said_beside_it(turn: str, question: str) -> None:
+    assert question_in(turn) == question

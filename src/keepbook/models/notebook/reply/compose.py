@@ -8,6 +8,7 @@ notebook.
 import asyncio
 import tomllib
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from keepbook.models.notebook.reply.lookup import LookupResult, asks_everything,
 from keepbook.models.notebook.reply.phrases import said_to_person, says
 from keepbook.models.notebook.reply.say import SETTINGS, describe_answer, describe_deeds
 from keepbook.models.notebook.reply.talk import ReplyContext
+from keepbook.models.notebook.scene import question_in
 from keepbook.patterns import regex
 
 _PIECE = regex(r"\S+\s*(?:\S+\s*)?(?:\S+\s*)?")
@@ -112,15 +114,19 @@ def _book_answer(talk: ReplyContext) -> str | None:
     view = talk.view
     if not view.asks or _small_key(talk) == "intro":
         return None
-    if asks_topics(talk.text):
+    question = question_in(talk.text)
+    if asks_topics(question):
         return _topics_answer(talk)
-    if asks_everything(talk.text):
+    if asks_everything(question):
         return describe_answer(LookupResult(view.latest, offered=view.offered, everything=True), talk.voice)
     if view.topic is not None:
         offered = tuple(one for one in view.offered if find_topics(one.content, [view.topic], view.sense))
         return describe_answer(LookupResult(view.about, offered=offered), talk.voice)
+    hits = view.hits
+    if question != talk.text:
+        hits = tuple(replace(hit, likeness=0.0) for hit in hits)  # to be held against the question alone
     found = find_answers(
-        talk.text, view.hits, view.turns, view.offered, sense=view.sense, latest=view.latest, chat=view.chat
+        question, hits, view.turns, view.offered, sense=view.sense, latest=view.latest, chat=view.chat
     )
     return describe_answer(found, talk.voice)
 
