@@ -34,7 +34,7 @@ from keepbook.book.book import Book
 from keepbook.book.chats import going, threads
 from keepbook.book.ground import due
 from keepbook.book.ground.due import Due
-from keepbook.book.ground.in_pieces import Gaps, Stopping, ToldToStop, nobody_stops
+from keepbook.book.ground.in_pieces import Gaps, ToldToStop
 from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.book.ground.one_line_log import get_logger
 from keepbook.book.ground.when import later, stamp
@@ -105,15 +105,10 @@ def sweep_parts(extensions: Iterable[Extension]) -> list[Any]:
     return [load_part(one.sweeps) for one in extensions if one.sweeps is not None]
 
 
-def sweep(
-    database: Database,
-    open_book: Callable[[str], Book],
-    extensions: Sequence[Extension],
-    told: Stopping = nobody_stops,
-) -> SweepResult:
-    """Everything that is due, once, but for errands. Once it is `told` to stop it begins nothing more, also in the
-    middle of what is done in pieces: all that stays due."""
-    swept, gaps = SweepResult(), Gaps(told)
+def sweep(database: Database, open_book: Callable[[str], Book], extensions: Sequence[Extension]) -> SweepResult:
+    """Everything that is due, once, but for errands. Once the process is told to stop it begins nothing more, also in
+    the middle of what is done in pieces: all that stays due."""
+    swept, gaps = SweepResult(), Gaps(database.told_to_stop)
     try:
         _sweep(database, open_book, extensions, swept, gaps)
     except ToldToStop:
