@@ -45,7 +45,9 @@ from keepbook.book.owners.servers import Servers
 from keepbook.book.recall import rebuild
 from keepbook.book.text.indexes import words_behind
 from keepbook.book.upkeep import erase
-from keepbook.book.upkeep.restoring.pieces import bring_back_left, hidden_owners
+from keepbook.book.upkeep.erase_book import erase_left
+from keepbook.book.upkeep.hidden_book import hidden_owners
+from keepbook.book.upkeep.restoring.pieces import bring_back_left
 from keepbook.errors import KeepbookError, ModelFailed, NotFound
 from keepbook.extension import Extension, load_part
 from keepbook.settings import Settings
@@ -128,7 +130,7 @@ def _sweep(
     gaps: Gaps,
 ) -> None:
     now = stamp(database.clock())
-    hidden = _bring_back(database, swept, gaps)
+    hidden = _end_hidden(database, swept, gaps)
     work: dict[str, Callable[[Book, Due], bool]] = {
         due.CLOSE: _close,
         due.ARCHIVE: _archive,
@@ -162,9 +164,9 @@ def _sweep(
     _embed(database, open_book, swept, gaps, hidden)
 
 
-def _bring_back(database: Database, swept: SweepResult, gaps: Gaps) -> list[str]:
-    """Make books what they were before a restore that was cut short. Returns the owners of those that are being
-    restored."""
+def _end_hidden(database: Database, swept: SweepResult, gaps: Gaps) -> list[str]:
+    """Make books what they were before a restore that was cut short, and go on with erasures that were. Returns the
+    owners of those that others restore or erase."""
     with database.unscoped() as conn:
         hidden = hidden_owners(conn)
     left = []
@@ -174,8 +176,11 @@ def _bring_back(database: Database, swept: SweepResult, gaps: Gaps) -> list[str]
             if bring_back_left(database, owner):
                 swept.did("restore")
                 continue
+            if erase_left(database, owner, gaps.told):
+                swept.did("erase")
+                continue
         except KeepbookError as error:
-            swept.failed_at(Due(owner, "restore", "", ""), error)
+            swept.failed_at(Due(owner, "hidden", "", ""), error)
         left.append(owner)
     return left
 

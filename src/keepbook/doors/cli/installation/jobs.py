@@ -164,6 +164,7 @@ _DONE = {
     "purge_chat": ("removed from the trash", "chat", "chats"),
     "expire": ("let expire", "proposal", "proposals"),
     "index": ("wrote the words of", "chat", "chats"),
+    "erase": ("ended the erasure of", "book", "books"),
     "embed": ("embedded", "memory or turn", "memories and turns"),
     "backup": ("made", "copy of the database", "copies of the database"),
 }
