@@ -14,6 +14,7 @@ from functools import cache, lru_cache, partial
 from keepbook.book.text import topic_meaning, topic_words
 from keepbook.book.text.for_models.lookalikes import HiddenWord, as_latin, disguised_words, hidden_words
 from keepbook.book.text.for_models.unseen import drop_unseen
+from keepbook.book.text.sentences import sentences
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.words import STOP_WORDS, fold_text, query_terms, stem, tokens
 from keepbook.patterns import regex
@@ -98,7 +99,7 @@ def _find(text: str, topics: Sequence[str], sense: Sense | None, label: bool) ->
     if label or _is_bare(text):
         labels = _as_labels(passes_for)
     else:
-        labels = []
+        labels = [spelled for one in _sentences(passes_for) if _is_bare(one) for spelled in _as_labels(one)]
     labels += disguised_words(passes_for)
     hidden = list(hidden_words(passes_for))
     return [
@@ -165,16 +166,48 @@ def _is_label_of(label: str, topic: str) -> bool:
 
 
 def _touches(text: str, topic: str, sense: Sense | None) -> bool:
+    """Whether a text is about a topic, as a whole or in one of its sentences: others beside it make it no less so."""
     name = group_named(topic)
-    if name is None:
-        return _own(text, topic, sense)
-    return _of_group(text, name, sense)
+    if name is not None:
+        return _of_group(text, name, sense)
+    if _own(text, topic, sense):
+        return True
+    # By its words alone, a topic of the person's own is found in the whole text already.
+    return sense is not None and any(_own(one, topic, sense) for one in _sentences(text)[:MOST_BY_MEANING])
 
 
 def _of_group(text: str, group: str, sense: Sense | None) -> bool:
     """Whether a text is about a group. A long text is examined stretch by stretch, the first one by meaning too."""
     first, *more = cut_at_blanks(text, topic_words.LONGEST)
-    return _is_stretch_of(first, group, sense) or any(_is_stretch_of(one, group, None) for one in more)
+    return _is_any_of(first, group, sense) or any(_is_any_of(one, group, None) for one in more)
+
+
+def _is_any_of(text: str, group: str, sense: Sense | None) -> bool:
+    """Whether a stretch of text, or a sentence of it, is about a group."""
+    if _is_stretch_of(text, group, sense):
+        return True
+    by_meaning: tuple[str, ...] = ()
+    by_words: tuple[str, ...] = ()
+    if sense is not None:
+        by_meaning = _sentences(text)[:MOST_BY_MEANING]
+    if topic_words.is_topic_named(text, group):
+        by_words = _sentences(text)[len(by_meaning) :]
+    return any(_is_stretch_of(one, group, sense) for one in by_meaning) or any(
+        _is_stretch_of(one, group, None) for one in by_words
+    )
+
+
+MOST_BY_MEANING = 12
+"""How many sentences of a text are examined by meaning, each by itself."""
+
+
+@lru_cache(maxsize=8)
+def _sentences(text: str) -> tuple[str, ...]:
+    """The sentences of a text; none if it is one."""
+    found = tuple(text[start:end].strip() for start, end in sentences(text))
+    if len(found) < 2:
+        return ()
+    return found
 
 
 def cut_at_blanks(text: str, most: int) -> list[str]:
