@@ -45,8 +45,8 @@ from keepbook.book.owners.servers import Servers
 from keepbook.book.recall import rebuild
 from keepbook.book.text.indexes import words_behind
 from keepbook.book.upkeep import erase
-from keepbook.book.upkeep.erase_book import erase_left
-from keepbook.book.upkeep.hidden_book import hidden_owners
+from keepbook.book.upkeep.hidden.erase_book import erase_left
+from keepbook.book.upkeep.hidden.hidden_book import hidden_owners
 from keepbook.book.upkeep.restoring.pieces import bring_back_left
 from keepbook.errors import KeepbookError, ModelFailed, NotFound
 from keepbook.extension import Extension, load_part

@@ -291,7 +291,7 @@ class BookOperations(Writing):
     def erase(self, confirm: str) -> Receipt:
         """Erase everything of this owner for good, ledger included. `confirm` must be the owner's name."""
         self.ask("book.erase")
-        from keepbook.book.upkeep.erase_book import erase_book  # only who erases has use for it
+        from keepbook.book.upkeep.hidden.erase_book import erase_book  # only who erases has use for it
 
         return erase_book(self, confirm)
 

@@ -9,7 +9,7 @@ from sqlalchemy import func, select
 from keepbook import KeepbookError
 from keepbook.book.ground import in_pieces
 from keepbook.book.ground.in_pieces import nobody_stops
-from keepbook.book.upkeep import erase_book, hidden_book
+from keepbook.book.upkeep.hidden import erase_book, hidden_book
 
 
 class Ended(BaseException):

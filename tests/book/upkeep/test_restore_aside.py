@@ -8,7 +8,8 @@ import pytest
 from keepbook import KeepbookError
 from keepbook.book.ground import due, in_pieces
 from keepbook.book.recall import rebuild
-from keepbook.book.upkeep import hidden_book, importing, transfer
+from keepbook.book.upkeep import importing, transfer
+from keepbook.book.upkeep.hidden import hidden_book
 from keepbook.errors import Conflict
 
 
@@ -107,7 +108,7 @@ def test_who_is_ended_between_two_pieces_leaves_the_book_as_it_was(
     with monkeypatch.context() as patched:
         patched.setattr(in_pieces.Gaps, "wait", wait)
         if how == "killed":
-            patched.setattr(transfer, "give_up", lambda *_: None)
+            patched.setattr(transfer, "abandon", lambda *_: None)
         with pytest.raises(Ended):
             carol.import_(file)
     if how == "killed":

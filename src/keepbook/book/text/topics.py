@@ -96,11 +96,12 @@ they are written. The `sense` is kept, so that its id is given to no other."""
 def _find(text: str, topics: Sequence[str], sense: Sense | None, label: bool) -> list[str]:
     text = drop_unseen(text)
     passes_for = as_latin(text)
+    labels = list(disguised_words(passes_for))
     if label or _is_bare(text):
-        labels = _as_labels(passes_for)
-    else:
-        labels = [spelled for one in _sentences(passes_for) if _is_bare(one) for spelled in _as_labels(one)]
-    labels += disguised_words(passes_for)
+        labels += _as_labels(passes_for)
+    for one in _sentences(passes_for):
+        if _is_bare(one):
+            labels += _as_labels(one)
     hidden = list(hidden_words(passes_for))
     return [
         topic

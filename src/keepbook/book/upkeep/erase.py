@@ -1,4 +1,4 @@
-"""Erases memories for good: the chain keeps blank lines and stays whole. A whole book goes in `erase_book.py`."""
+"""Erases memories for good: the chain keeps blank lines and stays whole. A whole book: `hidden/erase_book.py`."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta

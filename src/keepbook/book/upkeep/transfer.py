@@ -51,11 +51,11 @@ from keepbook.book.upkeep.export_lines import (
     respell_lines,
     sorted_by_kind,
 )
-from keepbook.book.upkeep.hidden_book import HiddenBook
+from keepbook.book.upkeep.hidden.hidden_book import HiddenBook
 from keepbook.book.upkeep.hooks import upkeep_hooks
 from keepbook.book.upkeep.import_answer import Imported
 from keepbook.book.upkeep.importers.known import KnownImport, LookedMemories
-from keepbook.book.upkeep.restoring.pieces import bring_back_left, empty_book, give_up, take_steps, touch_tokens
+from keepbook.book.upkeep.restoring.pieces import abandon, bring_back_left, empty_book, take_steps, touch_tokens
 from keepbook.book.upkeep.restoring.replay import replay_steps
 from keepbook.errors import Conflict, Invalid, KeepbookError
 from keepbook.presets import Preset
@@ -187,7 +187,7 @@ def restore_in_pieces(
             hidden.write(steps)
             done: Imported = hidden.end(end)
     except BaseException:
-        give_up(book._database, book.owner, hidden)
+        abandon(book._database, book.owner, hidden)
         raise
     return done
 

@@ -11,7 +11,7 @@ from sqlalchemy import insert, select
 
 from keepbook.book.ledger.cover import cover, forget_touched
 from keepbook.book.upkeep.export_lines import of_ours, read_lines, sorted_by_kind
-from keepbook.book.upkeep.hidden_book import HiddenBook, holder_of, is_left, show
+from keepbook.book.upkeep.hidden.hidden_book import HiddenBook, holder_of, is_left, show
 from keepbook.book.upkeep.restoring.replay import replay_steps
 from keepbook.storage.database import Database, Tx
 from keepbook.storage.extension_rows import Step
@@ -24,7 +24,7 @@ from keepbook.storage.transactions.hidden import RESTORED
 # Operations
 
 
-def give_up(database: Database, owner: str, hidden: HiddenBook) -> None:
+def abandon(database: Database, owner: str, hidden: HiddenBook) -> None:
     """Make a book what it was before a restore of this process."""
     with database.write(owner, hidden=True) as tx:
         if hidden.hides(tx):

@@ -16,7 +16,7 @@ from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.ledger.cover import forget_touched
 from keepbook.book.ledger.verify import Mend, mends_of
 from keepbook.book.upkeep.erase import BEYOND_REACH, Receipt
-from keepbook.book.upkeep.hidden_book import HiddenBook, holder_of, is_left
+from keepbook.book.upkeep.hidden.hidden_book import HiddenBook, holder_of, is_left
 from keepbook.book.upkeep.set_aside_files import remove_files
 from keepbook.errors import Invalid
 from keepbook.storage.cover_rules import key_columns
