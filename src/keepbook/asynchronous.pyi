@@ -1618,11 +1618,8 @@ class AsyncKeepbook:
         """The names of all owners that have a book here."""
     async def facts(self) -> builtins.dict[str, str]:
         """What is open: engine, place, size, schema."""
-    async def sweep(self, told: collections.abc.Callable[[], bool] = ...) -> keepbook.jobs.SweepResult:
-        """Do all that is due, for every owner, until it is told to stop: what `keepbook jobs` repeats for ever.
-
-        told: made_at, key, transcript, link, model and prompt_version, as in `record`
-        """
+    async def sweep(self) -> keepbook.jobs.SweepResult:
+        """Do all that is due, for every owner, until it is told to stop: what `keepbook jobs` repeats for ever."""
     async def import_from(
         self,
         place: str | pathlib.Path,

@@ -13,7 +13,7 @@ from keepbook.book.book import Book
 from keepbook.book.chats.face import Chat
 from keepbook.book.ground import due, leases
 from keepbook.book.ground.argument_docs import explain_arguments
-from keepbook.book.ground.in_pieces import Stopping, nobody_stops
+from keepbook.book.ground.in_pieces import Stopping
 from keepbook.book.ground.limits import clean_optional
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.system_clock import utc_now
@@ -286,9 +286,14 @@ class Installation:
 
         return Identities(self._database)
 
-    def sweep_in_turn(self, holder: str, seconds: float, told: Stopping = nobody_stops) -> "SweepResult | None":
+    def stop_when(self, told: Stopping) -> None:
+        """Once `told` says so, long work ends between two pieces: sweeps, closings, and what is left of deleted chats.
+        What they have not done stays due."""
+        self._database.told_to_stop = told
+
+    def sweep_in_turn(self, holder: str, seconds: float) -> "SweepResult | None":
         """The sweep, unless another worker is at it. `holder` is this worker, which keeps it for `seconds`."""
-        return self._sweep(told) if leases.take(self._database, "sweep", holder, seconds) else None
+        return self._sweep() if leases.take(self._database, "sweep", holder, seconds) else None
 
     def queue_errands_in_turn(self, holder: str, seconds: float) -> "Sequence[Errand]":
         """Begin the errands that are due, unless another worker has the lease. The caller performs them."""
@@ -298,11 +303,11 @@ class Installation:
             return ()
         return queue_errands(self, self._database, self._opens_for_jobs, self.extensions, SweepResult())
 
-    def sweep(self, told: Stopping = nobody_stops) -> "SweepResult":
+    def sweep(self) -> "SweepResult":
         """Do all that is due, for every owner, until it is told to stop: what `keepbook jobs` repeats for ever."""
         from keepbook.jobs import perform_errands, queue_errands  # see _sweep()
 
-        swept = self._sweep(told)
+        swept = self._sweep()
         if queued := queue_errands(self, self._database, self._opens_for_jobs, self.extensions, swept):
             asyncio.run(perform_errands(queued, self.perform_errand, swept))
         return swept
@@ -319,10 +324,10 @@ class Installation:
         """Opens the book of an owner for a job."""
         return partial(self._book, by="job", door="jobs")
 
-    def _sweep(self, told: Stopping) -> "SweepResult":
+    def _sweep(self) -> "SweepResult":
         from keepbook.jobs import keep_copies, sweep  # loaded by whoever sweeps, here and above
 
-        swept = sweep(self._database, self._opens_for_jobs, self.extensions, told)
+        swept = sweep(self._database, self._opens_for_jobs, self.extensions)
         if (folder := self.settings.backup_folder) is not None and self._place != ":memory:" and not self.demo:
             address = self.settings.admin_db or self._place if is_postgresql(self._place) else self._place
             keep_copies(address, folder.expanduser(), self.settings, self._database.clock(), swept)

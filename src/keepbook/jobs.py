@@ -34,7 +34,7 @@ from keepbook.book.book import Book
 from keepbook.book.chats import going, threads
 from keepbook.book.ground import due
 from keepbook.book.ground.due import Due
-from keepbook.book.ground.in_pieces import Gaps, Stopping, ToldToStop, nobody_stops
+from keepbook.book.ground.in_pieces import Gaps, ToldToStop
 from keepbook.book.ground.limits import TRASH_DAYS
 from keepbook.book.ground.one_line_log import get_logger
 from keepbook.book.ground.when import later, stamp
@@ -45,7 +45,9 @@ from keepbook.book.owners.servers import Servers
 from keepbook.book.recall import rebuild
 from keepbook.book.text.indexes import words_behind
 from keepbook.book.upkeep import erase
-from keepbook.book.upkeep.restoring.pieces import bring_back_left, hidden_owners
+from keepbook.book.upkeep.hidden.erase_book import erase_left
+from keepbook.book.upkeep.hidden.hidden_book import hidden_owners
+from keepbook.book.upkeep.restoring.pieces import bring_back_left
 from keepbook.errors import KeepbookError, ModelFailed, NotFound
 from keepbook.extension import Extension, load_part
 from keepbook.settings import Settings
@@ -105,15 +107,10 @@ def sweep_parts(extensions: Iterable[Extension]) -> list[Any]:
     return [load_part(one.sweeps) for one in extensions if one.sweeps is not None]
 
 
-def sweep(
-    database: Database,
-    open_book: Callable[[str], Book],
-    extensions: Sequence[Extension],
-    told: Stopping = nobody_stops,
-) -> SweepResult:
-    """Everything that is due, once, but for errands. Once it is `told` to stop it begins nothing more, also in the
-    middle of what is done in pieces: all that stays due."""
-    swept, gaps = SweepResult(), Gaps(told)
+def sweep(database: Database, open_book: Callable[[str], Book], extensions: Sequence[Extension]) -> SweepResult:
+    """Everything that is due, once, but for errands. Once the process is told to stop it begins nothing more, also in
+    the middle of what is done in pieces: all that stays due."""
+    swept, gaps = SweepResult(), Gaps(database.told_to_stop)
     try:
         _sweep(database, open_book, extensions, swept, gaps)
     except ToldToStop:
@@ -133,7 +130,7 @@ def _sweep(
     gaps: Gaps,
 ) -> None:
     now = stamp(database.clock())
-    hidden = _bring_back(database, swept, gaps)
+    hidden = _end_hidden(database, swept, gaps)
     work: dict[str, Callable[[Book, Due], bool]] = {
         due.CLOSE: _close,
         due.ARCHIVE: _archive,
@@ -167,9 +164,9 @@ def _sweep(
     _embed(database, open_book, swept, gaps, hidden)
 
 
-def _bring_back(database: Database, swept: SweepResult, gaps: Gaps) -> list[str]:
-    """Make books what they were before a restore that was cut short. Returns the owners of those that are being
-    restored."""
+def _end_hidden(database: Database, swept: SweepResult, gaps: Gaps) -> list[str]:
+    """Make books what they were before a restore that was cut short, and go on with erasures that were. Returns the
+    owners of those that others restore or erase."""
     with database.unscoped() as conn:
         hidden = hidden_owners(conn)
     left = []
@@ -179,8 +176,11 @@ def _bring_back(database: Database, swept: SweepResult, gaps: Gaps) -> list[str]
             if bring_back_left(database, owner):
                 swept.did("restore")
                 continue
+            if erase_left(database, owner, gaps.told):
+                swept.did("erase")
+                continue
         except KeepbookError as error:
-            swept.failed_at(Due(owner, "restore", "", ""), error)
+            swept.failed_at(Due(owner, "hidden", "", ""), error)
         left.append(owner)
     return left
 

@@ -6,7 +6,6 @@ and import) is loaded by the first call that does.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -22,7 +21,7 @@ from keepbook.book.ground.when import Moment, read_moment, stamp
 from keepbook.book.ledger import anchors, ledger
 from keepbook.book.ledger.loads import Load
 from keepbook.book.ledger.owner_settings import Configured
-from keepbook.book.ledger.verify import Verification, mends_of, verify
+from keepbook.book.ledger.verify import Verification, verify
 from keepbook.book.memory import injections, links
 from keepbook.book.memory.block import ComposedBlock
 from keepbook.book.memory.history.as_of import as_of
@@ -39,7 +38,7 @@ from keepbook.book.recall.memories import Hit, recall, recall_past
 from keepbook.book.recall.rebuild import Index
 from keepbook.book.text.topics import find_topics
 from keepbook.book.upkeep.audit import Audit, audit
-from keepbook.book.upkeep.erase import Receipt, erase
+from keepbook.book.upkeep.erase import Receipt
 from keepbook.book.writing import Writing
 from keepbook.errors import Invalid, NotAllowed
 from keepbook.storage.installed import rows_without_code
@@ -292,13 +291,9 @@ class BookOperations(Writing):
     def erase(self, confirm: str) -> Receipt:
         """Erase everything of this owner for good, ledger included. `confirm` must be the owner's name."""
         self.ask("book.erase")
-        with self._database.write(self.owner) as tx:
-            mended = mends_of(tx)
-            receipt = erase(tx, stamp(self._database.clock()), confirm)
-        from keepbook.book.upkeep.set_aside_files import remove_files  # only who erases has use for it
+        from keepbook.book.upkeep.hidden.erase_book import erase_book  # only who erases has use for it
 
-        left = remove_files(self.owner, mended)
-        return replace(receipt, beyond_reach=(*receipt.beyond_reach, *left, *self._database.compact()))
+        return erase_book(self, confirm)
 
     # For the layers above: chats close through them, and tools and doors read in one transaction.
 

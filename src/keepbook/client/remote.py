@@ -19,7 +19,7 @@ from keepbook.settings import load_settings
 HERE_ONLY = frozenset((
     "accept_clock", "become", "clock_trouble", "copied", "counted", "demo", "extensions", "facts",
     "follow_counts", "identities", "image", "import_from", "meaning", "models", "outward", "owners", "perform_errand",
-    "queue_errands_in_turn", "settings", "sweep", "sweep_in_turn",
+    "queue_errands_in_turn", "settings", "stop_when", "sweep", "sweep_in_turn",
 ))  # fmt: skip
 """Attributes of an installation that work only on its own machine: files, programs, models, and work of the
 operator."""

@@ -5,7 +5,7 @@ it is given and returns is a type of this module; only `providers/` uses the typ
 fails raises `ModelFailed` and has changed nothing: the caller decides what happens next.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
@@ -233,6 +233,8 @@ class ClosingChat:
     """The extensions that are on."""
     elsewhere: bool = False
     """Whether the chat was imported from another program: then what was said holds since it was said, not since now."""
+    go_on: Callable[[], None] = lambda: None
+    """Called now and then by who reads for long: raises if the process is told to end."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,6 +132,8 @@ class Database:
         self._end = weakref.finalize(self, self.backend.close)
         self._open: OpenTransactions[Tx] = OpenTransactions()
         self._translating = ErrorTranslation(self)
+        self.told_to_stop: Callable[[], bool] = lambda: False
+        """Whether this process is told to end. Then work in pieces begins no more of them; a sweep does the rest."""
         self._unusable: Callable[[], KeepbookError] | None = None
         """Makes the error for any further call, once this database can no longer be used."""
         follow_forks(self)

@@ -11,6 +11,7 @@ from sqlalchemy import text
 from keepbook.book.chats import going
 from keepbook.book.chats.face import NewTurn
 from keepbook.book.ground import due, in_pieces
+from keepbook.book.ground.in_pieces import nobody_stops
 from keepbook.errors import NotFound
 
 TURNS = [NewTurn("user", f"Turn {nth} tells of otters, rivers and weather {nth * 7}") for nth in range(12)]
@@ -114,8 +115,10 @@ def test_a_sweep_that_is_told_to_stop_ends_between_two_pieces(kb: Any, alice: An
     with kb._database.write("alice") as tx:  # as if its process had ended right after
         going.let_go(tx, chat.id)
     told = iter([False] * 3)
-    assert kb.sweep(lambda: next(told, True)).done == {}
+    kb.stop_when(lambda: next(told, True))
+    assert kb.sweep().done == {}
     assert 0 < left(kb)[1] < len(TURNS)
+    kb.stop_when(nobody_stops)
     assert kb.sweep().done["purge_chat"] == 1
     assert left(kb) == [0, 0, 0, 0]
 

@@ -152,6 +152,26 @@ def test_no_disguise_hides_a_topic(said: str) -> None:
     assert find_topics(f"She met {own} there on the way home", ["diabetes"]) == ["diabetes"]
 
 
+@pytest.mark.parametrize("by", ["words", "meaning"])
+def test_a_topic_that_a_sentence_touches_is_found_whatever_stands_beside_it(by: str) -> None:
+    """Neighbours that have nothing to do with it made the whole seem harmless."""
+    sense = None
+    if by == "meaning":
+        sense = Bundled(_embedder(), BundledEmbedder.space)
+    neighbours = (
+        "We walked along the river and saw two herons near the old bridge.",
+        "Anna brought a cake with plums and we played chess until late.",
+        "The garden has tomatoes, beans and a small pond with frogs.",
+    )
+    touching = {"I am gay.": "sexuality", "I am a Muslim.": "faith", "We pray at the mosque on Fridays.": "faith",
+                "I joined the Labour party.": "politics", "She has depression.": "health"}  # fmt: skip
+    for said, topic in touching.items():
+        for before in range(3):
+            text = " ".join((*neighbours[:before], said, *neighbours[before:]))
+            assert find_topics(text, [topic], sense) == [topic], text
+    assert find_topics(" ".join(neighbours), sorted(set(touching.values())), sense) == []
+
+
 def test_ordinary_words_are_no_disguise() -> None:
     plain = "Still both sorts of coffee, good soon: see the rapist's casa de campo, ok remove it, canvas step, in come"
     assert find_topics(plain, list(groups())) == []

@@ -9,7 +9,7 @@ from keepbook import KeepbookError
 from keepbook.book.ground import due, in_pieces
 from keepbook.book.recall import rebuild
 from keepbook.book.upkeep import importing, transfer
-from keepbook.book.upkeep.restoring import pieces
+from keepbook.book.upkeep.hidden import hidden_book
 from keepbook.errors import Conflict
 
 
@@ -29,7 +29,7 @@ def file(alice: Any) -> list[str]:
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if any file were large, and each step a piece."""
     monkeypatch.setattr(transfer, "SMALL_LINES", 0)
-    monkeypatch.setattr(pieces, "PIECE_SECONDS", 0.0)
+    monkeypatch.setattr(hidden_book, "PIECE_SECONDS", 0.0)
 
 
 def exported(book: Any) -> list[str]:
@@ -108,7 +108,7 @@ def test_who_is_ended_between_two_pieces_leaves_the_book_as_it_was(
     with monkeypatch.context() as patched:
         patched.setattr(in_pieces.Gaps, "wait", wait)
         if how == "killed":
-            patched.setattr(pieces.HiddenBook, "give_up", lambda _: None)
+            patched.setattr(transfer, "abandon", lambda *_: None)
         with pytest.raises(Ended):
             carol.import_(file)
     if how == "killed":

@@ -38,7 +38,7 @@ LOCAL_ONLY = {
 }
 INSTALLATION = (
     "accept_clock become clock_trouble copied counted demo extensions facts follow_counts identities image import_from "
-    "meaning models outward owners perform perform_errand queue_errands_in_turn settings sweep sweep_in_turn"
+    "meaning models outward owners perform perform_errand queue_errands_in_turn settings stop_when sweep sweep_in_turn"
 )
 
 

@@ -5,6 +5,7 @@ processes that close a chat, and may be killed in the middle of it.
 """
 
 import asyncio
+import itertools
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -25,7 +27,7 @@ from keepbook import Keepbook, jobs
 from keepbook.book.chats import threads
 from keepbook.book.chats.face import Chat
 from keepbook.book.ground import due
-from keepbook.book.ground.in_pieces import Gaps
+from keepbook.book.ground.in_pieces import Gaps, nobody_stops
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import changes
@@ -795,6 +797,50 @@ def test_what_was_found_is_written_in_pieces_and_judged_by_what_others_wrote_bet
     assert began(kb, "I own a boat and sail it").close().status == "closed"
     assert contents(alice)[3:] == ["Owns a boat", "Sails it"]
     assert [spent.calls for spent in alice.spending.list()] == [2]
+
+
+def test_a_closing_that_is_told_to_stop_leaves_the_rest_to_the_next_sweep(
+    kb: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(closing, "PIECE_SECONDS", 0)
+    monkeypatch.setattr(closing, "GRACE_SECONDS", 0)
+    use(kb, Reader([add("Lives in Oslo"), add("Keeps bees"), add("Plays the cello")]))
+    chat = began(kb, "I live in Oslo, keep bees and play the cello")
+    kb.stop_when(lambda: contents(alice) == ["Lives in Oslo"])
+    closed = chat.close()
+    assert (closed.status, closed.notice) == ("busy", closing.LEFT_FOR_LATER)
+    assert (contents(alice), chat.thread.state, chat.thread.failures) == (["Lives in Oslo"], "active", 0)
+    assert kb.sweep().done == {}  # this process begins nothing more
+    kb.stop_when(nobody_stops)
+    assert kb.sweep().done == {"close": 1}
+    assert contents(alice) == ["Lives in Oslo", "Keeps bees", "Plays the cello"]
+    assert alice.spending.this_month() == 220  # it was read twice
+
+
+def test_who_is_told_to_stop_waits_for_no_reader_of_a_long_chat(
+    kb: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(closing, "GRACE_SECONDS", 0)
+    chat = began(kb, "I live in Oslo.", "I keep bees.", "I play the cello.")
+    counted = itertools.count()
+    kb.stop_when(lambda: next(counted) > 1)
+    assert chat.close(offline=True).status == "busy"
+    assert (contents(alice), chat.thread.state) == ([], "active")
+
+    class Silent(Reader):
+        async def extract(self, reading: ClosingChat) -> Extraction:
+            await asyncio.sleep(60)
+            raise AssertionError
+
+    use(kb, Silent())
+    asked = time.monotonic()
+    kb.stop_when(lambda: time.monotonic() > asked + 0.1)
+    assert chat.close().status == "busy"
+    assert time.monotonic() < asked + 30
+    kb.stop_when(nobody_stops)
+    use(kb, OfflineModel())
+    assert kb.sweep().done == {"close": 1}
+    assert contents(alice) == ["I live in Oslo", "I play the cello"]
 
 
 def test_a_slow_model_whose_lease_nobody_took_is_not_asked_in_vain(kb: Any, alice: Any, clock: Any) -> None:

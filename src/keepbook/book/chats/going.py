@@ -67,7 +67,7 @@ def remove_left(
     words."""
     from keepbook.book.ground.in_pieces import Gaps  # with the first chat that goes: most programs delete none
 
-    gaps = gaps or Gaps()
+    gaps = gaps or Gaps(database.told_to_stop)
     any_left = True
     while any_left:
         gaps.wait()

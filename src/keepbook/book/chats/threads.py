@@ -293,6 +293,14 @@ def finish(tx: Tx, held: Claim, now: str, *, summary: str | None) -> Thread:
     )  # fmt: skip
 
 
+def leave_closing(tx: Tx, held: Claim, now: str) -> None:
+    """Give the lease back before the chat was read to its end, as if nobody had begun; the next sweep closes it."""
+    row = _find(tx, held.thread.id)
+    if row is not None and row.closing_by == held.token:
+        due.remind(tx, due.CLOSE, held.thread.id, now)
+        _set(tx, held.thread.id, closing_until=None, closing_by=None)
+
+
 def release_closing(tx: Tx, held: Claim, now: str, failure: str, *, retry_minutes: float) -> Thread | None:
     """Record that closing failed: the chat is as before, to be tried again. After five failures it is parked."""
     row = _find(tx, held.thread.id)

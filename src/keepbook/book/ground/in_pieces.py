@@ -18,12 +18,25 @@ def nobody_stops() -> bool:
     return False
 
 
+def after_grace(told: Stopping, seconds: float) -> Stopping:
+    """The same, some `seconds` after it is noticed: for work that may well be done by then."""
+    noticed: list[float] = []
+
+    def is_over() -> bool:
+        if not noticed and told():
+            noticed.append(time.monotonic())
+        return bool(noticed) and time.monotonic() - noticed[0] >= seconds
+
+    return is_over
+
+
 class ToldToStop(Exception):
     """Somebody ends the process. What is left to do is done when it is begun again."""
 
 
 class Gaps:
-    """Keeps the lock free between the pieces, and begins none once it is `told` to stop."""
+    """Keeps the lock free between the pieces, and begins none once it is `told` to stop: give it the database's
+    `told_to_stop` where a sweep does what is left."""
 
     def __init__(self, told: Stopping = nobody_stops) -> None:
         self.told = told

@@ -116,7 +116,7 @@ def write_all_words(database: Database, owner: str, gaps: "Gaps | None" = None) 
     """Write the index of all memories and turns that have none, and cancel the reminder."""
     from keepbook.book.ground.in_pieces import Gaps  # imported late, because most programs never need it
 
-    gaps = gaps or Gaps()
+    gaps = gaps or Gaps(database.told_to_stop)
     index_memories(database, owner, gaps)
     with database.read(owner) as tx:
         chats = tx.conn.execute(select(threads.c.id).where(threads.c.owner == owner).order_by(threads.c.id))

@@ -7,7 +7,7 @@ shipped groups are data: `topics.toml` and, learned from `topics.jsonl`, `topics
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 
@@ -96,11 +96,12 @@ they are written. The `sense` is kept, so that its id is given to no other."""
 def _find(text: str, topics: Sequence[str], sense: Sense | None, label: bool) -> list[str]:
     text = drop_unseen(text)
     passes_for = as_latin(text)
+    labels = list(disguised_words(passes_for))
     if label or _is_bare(text):
-        labels = _as_labels(passes_for)
-    else:
-        labels = []
-    labels += disguised_words(passes_for)
+        labels += _as_labels(passes_for)
+    for one in _sentences(passes_for):
+        if _is_bare(one):
+            labels += _as_labels(one)
     hidden = list(hidden_words(passes_for))
     return [
         topic
@@ -166,43 +167,50 @@ def _is_label_of(label: str, topic: str) -> bool:
 
 
 def _touches(text: str, topic: str, sense: Sense | None) -> bool:
+    """Whether a text is about a topic, as a whole or in one of its sentences: others beside it make it no less so."""
     name = group_named(topic)
-    if name is None:
-        return _own(text, topic, sense)
-    return _of_group(text, name, sense)
+    if name is not None:
+        return _of_group(text, name, sense)
+    if _own(text, topic, sense):
+        return True
+    # By its words alone, a topic of the person's own is found in the whole text already.
+    return sense is not None and any(_own(one, topic, sense) for one in _sentences(text)[:MOST_BY_MEANING])
 
 
 def _of_group(text: str, group: str, sense: Sense | None) -> bool:
-    """Whether a text, or a part of it that would be found alone, is about a group. A long text is examined stretch by
-    stretch, the first one by meaning too."""
+    """Whether a text is about a group. A long text is examined stretch by stretch, the first one by meaning too."""
     first, *more = cut_at_blanks(text, topic_words.LONGEST)
-    if _is_stretch_of(first, group, sense) or any(_is_stretch_of(one, group, None) for one in more):
-        return True
-    if sense is not None and any(_is_stretch_of(one, group, sense) for one in _sentences(first)[:MOST_MEANT]):
-        return True
-    named = (one for one in (first, *more) if topic_words.is_topic_named(one, group))
-    return any(_is_stretch_of(part, group, None) for stretch in named for part in _parts(stretch))
+    return _is_any_of(first, group, sense) or any(_is_any_of(one, group, None) for one in more)
 
 
-MOST_MEANT = 12
-"""So many sentences of a text are looked at by meaning, each alone."""
+def _is_any_of(text: str, group: str, sense: Sense | None) -> bool:
+    """Whether a stretch of text, a sentence of it or a part of one is about a group."""
+    if _is_stretch_of(text, group, sense):
+        return True
+    if sense is not None and any(_is_stretch_of(one, group, sense) for one in _sentences(text)[:MOST_BY_MEANING]):
+        return True
+    return topic_words.is_topic_named(text, group) and any(_is_stretch_of(one, group, None) for one in _parts(text))
+
+
+MOST_BY_MEANING = 12
+"""How many sentences of a text are examined by meaning, each by itself."""
 PART_WORDS = 3
-"""A part of a sentence that is looked at alone has so many words at least."""
+"""A part of a sentence that is examined by itself has so many words at least."""
 _BETWEEN = regex(r"[,;:()–—]")
 
 
 @lru_cache(maxsize=8)
 def _sentences(text: str) -> tuple[str, ...]:
-    """The sentences of a text, kept for the next topic; none if it is one alone."""
-    found = tuple(text[start:end] for start, end in sentences(text))
-    if len(found) > 1:
-        return found
-    return ()
+    """The sentences of a text; none if it is one."""
+    found = tuple(text[start:end].strip() for start, end in sentences(text))
+    if len(found) < 2:
+        return ()
+    return found
 
 
 @lru_cache(maxsize=8)
 def _parts(text: str) -> tuple[str, ...]:
-    """The sentences of a text and what stands between the marks of each, kept for the next topic."""
+    """The sentences of a text, and what stands between the marks of each."""
     pieces = (piece for one in _sentences(text) or (text,) for piece in _BETWEEN.split(one))
     return (*_sentences(text), *(piece for piece in pieces if len(piece.split()) >= PART_WORDS and piece != text))
 
@@ -277,19 +285,28 @@ def _own(text: str, topic: str, sense: Sense | None, *, of_label: bool = False) 
     wanted = _own_words(topic)
     said = _stems_of(text)
     like = _likeness(text, topic, sense)
-    if wanted and all(_has(word, said) for word in wanted):
+    if wanted and all(_has(word, said.get(word[:_BEGINNING], ())) for word in wanted):
         return like is None or like >= ELSE or topic != topic.lower()
     names = [stem(word.lower()) for word in _NAME.findall(topic)]
     proper = [name for name in names if name not in _common()]
-    if len(names) == len(wanted) and any(name in said and (of_label or _capital(name, text)) for name in proper):
+    if len(names) == len(wanted) and any(
+        name in said.get(name[:_BEGINNING], ()) and (of_label or _capital(name, text)) for name in proper
+    ):
         return True  # "Project Nightjar" is also called Nightjar; "the Tesla position" is not any Tesla
     return like is not None and like >= OWN
 
 
 @lru_cache(maxsize=8)
-def _stems_of(text: str) -> set[str]:
-    """The stems of a text, kept for the next topic."""
-    return set(map(stem, tokens(text)))
+def _stems_of(text: str) -> dict[str, set[str]]:
+    """The stems of a text by their first letters, kept for the next topic."""
+    found: dict[str, set[str]] = {}
+    for one in set(map(stem, tokens(text))):
+        found.setdefault(one[:_BEGINNING], set()).add(one)
+    return found
+
+
+_BEGINNING = 4
+"""By so many letters the stems of a text are kept apart."""
 
 
 def _likeness(text: str, topic: str, sense: Sense | None) -> float | None:
@@ -316,7 +333,7 @@ def _capital(name: str, text: str) -> bool:
     return any(stem(word.lower().removesuffix("'s")) == name for word in _NAME_WITH_ENDING.findall(text))
 
 
-def _has(word: str, said: set[str]) -> bool:
+def _has(word: str, said: Collection[str]) -> bool:
     """Whether a word was said in any of its forms (divorce, divorced, divorcing). Another word that begins like it does
     not count (Tom, tomatoes)."""
     if word in said:

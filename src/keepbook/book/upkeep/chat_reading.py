@@ -187,6 +187,8 @@ def read_chats(
             progress(len(closed))
         except Enough:
             break
+        if book._database.told_to_stop():
+            break
         if [last.status for last in closed[-TRIES:]] == ["failed"] * TRIES:  # it is not the chat, it is the model
             break
     return closed

@@ -1,25 +1,21 @@
-"""Erases for good: one memory, whose blank lines keep the chain whole, or everything of an owner, chain included.
-Erasing an owner leaves a receipt, which is not in the book."""
+"""Erases memories for good: the chain keeps blank lines and stays whole. A whole book: `hidden/erase_book.py`."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import delete, func, insert, or_, select, update
+from sqlalchemy import delete, insert, select
 
 from keepbook.book.ground.limits import TRASH_DAYS
-from keepbook.book.ground.when import parse_stamp, stamp
+from keepbook.book.ground.when import stamp
 from keepbook.book.ledger import ledger
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory.memories import find_row, to_state, version_rows
 from keepbook.book.memory.proposals import alike
 from keepbook.book.memory.write_path import refuse_guarded
-from keepbook.errors import Invalid, NotAllowed
+from keepbook.errors import NotAllowed
 from keepbook.storage.database import Tx
-from keepbook.storage.tables import WHOLE_BOOK
 from keepbook.storage.tables.choices import proposals
-from keepbook.storage.tables.ledger import owners
 from keepbook.storage.tables.memory import erasures, memories
-from keepbook.storage.tables.upkeep import identities, page_sessions, tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,25 +72,3 @@ def due_for_purge(tx: Tx, trashed_before: str) -> list[str]:
     )
     found = tx.conn.execute(query.order_by(memories.c.id)).scalars().all()
     return [id for id in found if ledger.last_actor(tx, id, ("delete", "undo")) == "person"]
-
-
-def erase(tx: Tx, now: str, confirm: str) -> Receipt:
-    """Erase an owner. The row in `erasures` triggers the deletion of everything; the counts are taken just before."""
-    if confirm != tx.owner:
-        raise Invalid(f"to erase everything of {tx.owner!r}, confirm with exactly that name", field="confirm")
-    counts = {
-        table.name: tx.conn.execute(select(func.count()).select_from(table).where(table.c.owner == tx.owner)).scalar()
-        or 0
-        for table in tx.tables.owned
-    }
-    known = select(tokens.c.id).where(tokens.c.owner == tx.owner)
-    here = select(identities.c.id).where(identities.c.owner == tx.owner)
-    signed_in = or_(page_sessions.c.token_id.in_(known), page_sessions.c.identity_id.in_(here))
-    tx.conn.execute(delete(page_sessions).where(signed_in))
-    tx.conn.execute(delete(identities).where(identities.c.owner == tx.owner))
-    tx.conn.execute(delete(owners).where(owners.c.owner == tx.owner))
-    tx.conn.execute(update(tokens).where(tokens.c.owner == tx.owner).values(owner=None, name=None, revoked_at=now))
-    # Last: it also takes the note of what was touched until here.
-    tx.conn.execute(insert(erasures), {"owner": tx.owner, "memory_id": WHOLE_BOOK, "at": now, "event": 0})
-    tx.compact = tx.compact_later = True  # by the caller, who tells what could not be reached
-    return Receipt(tx.owner, parse_stamp(now), counts, BEYOND_REACH)

@@ -51,16 +51,11 @@ from keepbook.book.upkeep.export_lines import (
     respell_lines,
     sorted_by_kind,
 )
+from keepbook.book.upkeep.hidden.hidden_book import HiddenBook
 from keepbook.book.upkeep.hooks import upkeep_hooks
 from keepbook.book.upkeep.import_answer import Imported
 from keepbook.book.upkeep.importers.known import KnownImport, LookedMemories
-from keepbook.book.upkeep.restoring.pieces import (
-    HiddenBook,
-    bring_back_left,
-    empty_book,
-    take_steps,
-    touch_tokens,
-)
+from keepbook.book.upkeep.restoring.pieces import abandon, bring_back_left, empty_book, take_steps, touch_tokens
 from keepbook.book.upkeep.restoring.replay import replay_steps
 from keepbook.errors import Conflict, Invalid, KeepbookError
 from keepbook.presets import Preset
@@ -72,6 +67,7 @@ from keepbook.storage.tables.memory import (
     WORDS,
 )
 from keepbook.storage.tables.upkeep import due as reminders
+from keepbook.storage.transactions.hidden import RESTORED
 from keepbook.storage.twin import twin_of
 
 SMALL_LINES, SMALL_LETTERS = 300, 100_000
@@ -170,7 +166,7 @@ def restore_in_pieces(
     """Restore a file that was rehearsed, while others write. `heed` is asked at the beginning, `answered` at the end,
     each in a transaction of the restore."""
     bring_back_left(book._database, book.owner)
-    hidden = HiddenBook(book._database, book.owner)
+    hidden = HiddenBook(book._database, book.owner, RESTORED)
     with book.writing() as (tx, _):
         heed(tx)
         if (same := _same_or_empty(tx, ours)) is not None:
@@ -189,9 +185,9 @@ def restore_in_pieces(
     try:
         with _altered():
             hidden.write(steps)
-            done: Imported = hidden.show(end)
+            done: Imported = hidden.end(end)
     except BaseException:
-        hidden.give_up()
+        abandon(book._database, book.owner, hidden)
         raise
     return done
 

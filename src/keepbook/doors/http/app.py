@@ -9,7 +9,6 @@ import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from functools import partial
 from logging import Logger
 from pathlib import Path
 from types import FrameType
@@ -183,6 +182,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         if serving is not None:
             await stack.enter_async_context(serving())
         kb, runs = app.state.kb, app.state.runs
+        kb.stop_when(app.state.stopping.is_set)
         stack.push_async_callback(runs.end)
         stack.callback(_close_demo, app)
 
@@ -190,8 +190,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             for each in queued:
                 runs.begin(kb.perform_errand(each), in_turn=True)
 
-        sweep = partial(kb.sweep_in_turn, told=app.state.stopping.is_set)
-        for work, then in ((sweep, None), (kb.queue_errands_in_turn, begin)):
+        for work, then in ((kb.sweep_in_turn, None), (kb.queue_errands_in_turn, begin)):
             working = asyncio.create_task(_for_ever(work, then, kb.settings.jobs_every, app.state.stopping))
             stack.push_async_callback(asyncio.wait, [working])  # a sweep that has begun ends before the book is closed
         noting = asyncio.create_task(stay_known(kb.servers, app.state.stopping))

@@ -215,6 +215,7 @@ def judge_candidates(
     """Each candidate, checked, with the reason why it is skipped, or None if it is kept. A dry run shows this too."""
     judged: list[tuple[Candidate, str | None]] = []
     for candidate in (check_candidate(one, reading, extraction.made_by) for one in extraction.candidates):
+        reading.go_on()
         why = refuse_candidate(candidate, reading, declined)
         if why is None and candidate.op != "forget" and was_taken_back(candidate, gone):
             why = "it was taken back"

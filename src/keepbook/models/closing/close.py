@@ -6,7 +6,8 @@
     keep     memories; with the last ones summary, watermark and state (short transactions that need the lease)
 
 An error leaves the chat open, to be read again; a closer that lost the lease writes nothing. So a chat is read to its
-end, whoever crashes and however many try at once, and what was kept of it before is known again.
+end, whoever crashes and however many try at once, and what was kept of it before is known again. A process that is told
+to end leaves the rest of a long chat to a sweep.
 """
 
 import asyncio
@@ -21,7 +22,7 @@ from keepbook.book.chats import threads
 from keepbook.book.chats.closing_result import ClosingResult
 from keepbook.book.chats.threads import Claim, Message
 from keepbook.book.chats.view import block_of
-from keepbook.book.ground.in_pieces import PIECE_SECONDS, Gaps
+from keepbook.book.ground.in_pieces import PIECE_SECONDS, Gaps, Stopping, ToldToStop, after_grace
 from keepbook.book.ground.one_line_log import get_logger
 from keepbook.book.ground.when import parse_stamp, stamp
 from keepbook.book.ledger.ledger import chain_head
@@ -50,6 +51,11 @@ LEASE_SECONDS = 180.0
 """The shortest lease of a closing. If a model may take longer, the lease has room for three of its calls: the answer,
 its repair, and one more if the endpoint refuses the schema."""
 FIRST_RETRY_MINUTES = 15.0
+GRACE_SECONDS = 10.0
+"""How long a closing goes on in a process that is told to end: most are done by then."""
+ASKED_EVERY = 0.1
+"""Seconds between two looks whether the process is told to end, while a model reads."""
+LEFT_FOR_LATER = "this program was told to end; what is left of this chat is read later"
 MOST_JUDGED_AGAIN = 3
 """So often what was found is judged again because somebody wrote meanwhile; then others wait for it."""
 log: Logger = get_logger(__name__)
@@ -79,18 +85,23 @@ def close(
             if thread.state == "active" and thread.deleted_at is None:
                 return ClosingResult(thread_id, "busy")
             return ClosingResult(thread_id, "nothing")
+    gaps = Gaps(after_grace(database.told_to_stop, GRACE_SECONDS))
     try:
         with database.read(owner) as tx:
             held = replace(held, turns=threads.claimed_turns(tx, held))
             reading = _reading(tx, held, preset, now)
         if reading is None:
             return _close_unread(database, owner, held, now)
-        reading = replace(reading, sense=sense, extensions=extensions)
-        extraction = _with_requested(run_model(model.extract(reading)), reading)
+        reading = replace(reading, sense=sense, extensions=extensions, go_on=gaps.go_on)
+        extraction = _with_requested(run_model(_until_told(model.extract(reading), gaps.told)), reading)
         # By meaning, which takes a while: here no transaction is open. By words it is done once more when it is stored.
         extraction = replace(extraction, summary=leave_out_topics(extraction.summary, reading.never, sense))
         storing = _Storing(database, owner, held, preset, reading, extraction)
-        status, kept = storing.store(), storing.outcome
+        status, kept = storing.store(gaps), storing.outcome
+    except ToldToStop:
+        with database.write(owner) as tx:
+            threads.leave_closing(tx, held, stamp(database.clock()))
+        return ClosingResult(thread_id, "busy", notice=LEFT_FOR_LATER)
     except Exception as error:  # noqa: BLE001  whatever broke, the chat is given back and nobody else waits for it
         return _closing_failed(database, owner, held, model, error)
     if status == "busy":
@@ -122,14 +133,15 @@ class _Storing:
         self._is_inside = database.is_writing
         self.outcome = ClosingOutcome()
 
-    def store(self) -> str:
+    def store(self, gaps: Gaps) -> str:
         """Returns the status."""
-        gaps, status = Gaps(), None
+        status = None
         while status is None:
             if self._judged is None:
                 with self._database.read(self._owner) as tx:
                     self._judged = self._judge(tx)
-            gaps.wait()
+            if self._is_counted:  # before that, what the model cost would be lost
+                gaps.wait()
             with self._database.write(self._owner) as tx:
                 status = self._write_piece(tx, stamp(self._database.clock()))
             gaps.freed()
@@ -290,6 +302,17 @@ def _closing_failed(database: Database, owner: str, held: Claim, model: Model, e
 
 
 Answer = TypeVar("Answer")
+
+
+async def _until_told(work: Coroutine[Any, Any, Answer], told: Stopping) -> Answer:
+    """Await a model, unless the process is told to end before."""
+    task = asyncio.ensure_future(work)
+    while not task.done():
+        if told():
+            task.cancel()
+            raise ToldToStop
+        await asyncio.wait({task}, timeout=ASKED_EVERY)
+    return await task
 
 
 def run_model(work: Coroutine[Any, Any, Answer]) -> Answer:

@@ -32,6 +32,7 @@ def extract(
     work = _Work(reading, moves or shared_moves(), reader)
     for at, turn in enumerate(reading.turns):
         if turn.role == "user" and turn.id not in reading.kept:
+            reading.go_on()
             work.read(at)
     return [one for one in work.found if one is not None]
 

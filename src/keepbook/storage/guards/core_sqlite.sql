@@ -243,8 +243,9 @@ BEGIN
     WHERE owner = NEW.owner AND id = NEW.memory_id AND purged_at IS NULL;
 END;
 
+-- With a negative event it only lets the rows go, which are then deleted piece by piece.
 CREATE TRIGGER erasures_take_the_book AFTER INSERT ON erasures
-WHEN NEW.memory_id = '*'
+WHEN NEW.memory_id = '*' AND NEW.event >= 0
 BEGIN
 --: erase
   DELETE FROM erasures WHERE owner = NEW.owner AND memory_id <> '*';

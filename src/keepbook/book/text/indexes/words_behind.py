@@ -52,7 +52,7 @@ def write_words(database: Database, owner: str, thread_id: str, gaps: "Gaps | No
     """
     from keepbook.book.ground.in_pieces import Gaps  # imported late, because most programs have no long chat
 
-    gaps, after, any_missed = gaps or Gaps(), 0, False
+    gaps, after, any_missed = gaps or Gaps(database.told_to_stop), 0, False
     while True:
         with database.read(owner) as tx:
             missing = _without_words(tx, thread_id, after, TURNS_IN_A_PIECE)

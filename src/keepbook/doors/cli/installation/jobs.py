@@ -57,10 +57,11 @@ def _for_ever(call: Invocation, every: float) -> None:
     if not call.as_json:
         call.note(f"Sweeping every {every:g} seconds; Ctrl-C ends it.")
     with suppress(_StopRequested), _until_told() as end, _known_as_alive(keepbook.servers) as note:
+        keepbook.stop_when(lambda: end.told)
         while not end.told:
             try:
                 note()
-                _report(call, keepbook.sweep(lambda: end.told))
+                _report(call, keepbook.sweep())
             except KeepbookError as error:  # a database that is away for a moment comes back
                 _report(call, error)
             _wait(end, every, note)
@@ -163,6 +164,7 @@ _DONE = {
     "purge_chat": ("removed from the trash", "chat", "chats"),
     "expire": ("let expire", "proposal", "proposals"),
     "index": ("wrote the words of", "chat", "chats"),
+    "erase": ("ended the erasure of", "book", "books"),
     "embed": ("embedded", "memory or turn", "memories and turns"),
     "backup": ("made", "copy of the database", "copies of the database"),
 }

@@ -125,9 +125,7 @@ def _book_answer(talk: ReplyContext) -> str | None:
     hits = view.hits
     if question != talk.text:
         hits = tuple(replace(hit, likeness=0.0) for hit in hits)  # to be held against the question alone
-    found = find_answers(
-        question, hits, view.turns, view.offered, sense=view.sense, latest=view.latest, chat=view.chat
-    )
+    found = find_answers(question, hits, view.turns, view.offered, sense=view.sense, latest=view.latest, chat=view.chat)
     return describe_answer(found, talk.voice)
 
 

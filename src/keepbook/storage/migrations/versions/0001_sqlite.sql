@@ -1610,8 +1610,9 @@ DELETE FROM terms WHERE owner = NEW.owner AND memory_id = NEW.memory_id;
     WHERE owner = NEW.owner AND id = NEW.memory_id AND purged_at IS NULL;
 END;
 
+-- With a negative event it only lets the rows go, which are then deleted piece by piece.
 CREATE TRIGGER erasures_take_the_book AFTER INSERT ON erasures
-WHEN NEW.memory_id = '*'
+WHEN NEW.memory_id = '*' AND NEW.event >= 0
 BEGIN
 DELETE FROM former_results WHERE owner = NEW.owner;
 DELETE FROM lessons WHERE owner = NEW.owner;
