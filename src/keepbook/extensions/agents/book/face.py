@@ -231,7 +231,7 @@ class Runs:
             return runs.specialists(tx, run_id)
 
     def transcript(self, run_id: str) -> Sequence[TranscriptTurn]:
-        """What was said in a run. It may hold memories that its tools brought, and is closed to programs as they are."""
+        """What was said in a run. It may hold memories that tools brought, and is closed to programs as they are."""
         with about_memory(self._book).reading() as (tx, _, _):
             return runs.run_transcript(tx, run_id)
 
