@@ -38,5 +38,6 @@ first.addEventListener("keydown", event => {
 });
 
 const wide = matchMedia("(min-width: 820px)").matches; // on a phone the keyboard would hide the page
-if (first.value) toFirstGap();
-else if (wide && !location.hash) first.focus();
+const untouched = first.value === first.defaultValue && [document.body, first].includes(document.activeElement);
+if (untouched && first.value) toFirstGap();
+else if (untouched && wide && !location.hash) first.focus();
