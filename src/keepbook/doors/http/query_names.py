@@ -36,7 +36,9 @@ class QueryNames:
     def _check(self, query: str) -> None:
         for name, _ in parse_qsl(query, keep_blank_values=True):
             if name not in self._names and not name.startswith(self._beginnings):
-                raise Invalid(f"there is no parameter {name[:80]!r} at this address{self._advice(name)}", field=name[:80])
+                raise Invalid(
+                    f"there is no parameter {name[:80]!r} at this address{self._advice(name)}", field=name[:80]
+                )
 
     def _advice(self, name: str) -> str:
         meant = nearest_name(name, self._names)
