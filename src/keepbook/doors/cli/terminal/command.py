@@ -69,7 +69,7 @@ class GlobalOptions:
 
 def typed_before(args: Sequence[str]) -> GlobalOptions:
     """The book that a line names, wherever it names it; also of a line that cannot be read."""
-    named: dict[str, str | None] = {}
+    named: dict[str, Any] = {}
     words = iter(args)
     for word in words:
         option, given, value = word.partition("=")

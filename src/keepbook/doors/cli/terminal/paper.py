@@ -48,6 +48,8 @@ def name_book(text: str, program: str) -> str:
 def without_password(place: str) -> str:
     """The address of a database without its passwords; any other place as it is."""
     scheme, mark, rest = place.partition("://")
+    if not mark:
+        return place
     login, at, server = rest.rpartition("@")
     server, asked, query = server.partition("?")
     more = "&".join(part for part in query.split("&") if not part.partition("=")[0].endswith("password"))
