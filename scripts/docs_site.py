@@ -33,6 +33,8 @@ pictures and pages there (`scripts/packages.py`)."""
 BUILD: list[Any] = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file"]
 BESIDE = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 """What stands beside `docs/` and belongs on the site."""
+TO_TAKE = ["compose.yaml", "Dockerfile", "deploy"]
+"""Files and folders that a page tells to use; they stand on the site as they are."""
 NOT_RUN = "not run by the tests: it needs a server, a model, the network or your own program"
 _FENCE = re.compile(r"^```(?P<language>\w+)(?P<marks> [^\n`]+)$", re.MULTILINE)
 _ITEM = re.compile(r"\[(?P<title>[^\]]+)\]\((?P<page>[^)#]+\.md)\)")
@@ -59,6 +61,8 @@ def page(text: str) -> str:
     text = _FENCE.sub(titled, text)
     for name, here in BESIDE.items():
         text = text.replace(f"../{name}", here)
+    for name in TO_TAKE:
+        text = text.replace(f"](../{name}", f"]({name}")
     return re.sub(r"\]\(docs/", "](", text).replace("](README.md", "](index.md")
 
 
@@ -240,6 +244,9 @@ def gather() -> None:
             shutil.copy(source, target)
     for name, here in BESIDE.items():
         (PAGES / here).write_text(page((ROOT / name).read_text(encoding="utf-8")), encoding="utf-8")
+    for name in TO_TAKE:
+        take = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        take(ROOT / name, PAGES / name)
     (PAGES / "api.md").write_text(reference(), encoding="utf-8")
     front = page((DOCS / "README.md").read_text(encoding="utf-8"))
     SETTINGS.write_text(json.dumps(settings(front), indent=2), encoding="utf-8")

@@ -406,7 +406,7 @@ class Installation:
 
     def facts(self) -> dict[str, str]:
         """What is open: engine, place, size, schema."""
-        return self._database.backend.facts()
+        return self._database.facts()
 
     def copied(self, clock: ClockFunction = utc_now) -> Self:
         """Another installation in memory with a copy of everything in this one, which must be in memory too.

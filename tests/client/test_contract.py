@@ -181,6 +181,14 @@ def test_refusals_are_the_same_errors(there: Any, book: Any, owner: str) -> None
         book.remember("Likes tea", colour="red")
 
 
+def test_none_is_no_way_to_say_as_many_as_there_are(book: Any) -> None:
+    for ask in (book.list, lambda **given: book.recall("tea", **given)):
+        with pytest.raises(Invalid, match="limit") as refused:
+            ask(limit=None)
+        assert refused.value.field == "limit"
+    assert book.ledger(limit=None) == [], "where None means all, it is all"
+
+
 def test_a_proposal_is_answered_with_a_choice(there: Any, book: Any, owner: str) -> None:
     made = book.remember("Prefers index funds")
     for wanted in ("Prefers bonds", "Prefers gold"):

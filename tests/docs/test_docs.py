@@ -71,7 +71,7 @@ SELLING = re.compile(
     r"|simply|state-of-the-art|supercharge\w*|world-class)\b",
     re.IGNORECASE,
 )
-ADDRESS = re.compile(r"\b(?!keepbook:)[a-z]+://(?:[\w.-]*@)?([\w.-]+)")
+ADDRESS = re.compile(r"\b(?!keepbook:)[a-z]+://(?:[\w.:-]*@)?([\w.-]+)")
 PLACES = {"localhost", "user", "host"}
 """Hosts that an example may name."""
 

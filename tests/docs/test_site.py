@@ -73,6 +73,26 @@ def test_the_site_is_built_without_a_warning_and_asks_nobody_else(site: Path) ->
 
 
 @pytest.mark.process
+def test_what_a_server_is_set_up_with_can_be_taken_from_the_site(site: Path) -> None:
+    page = (site / "production.html").read_text(encoding="utf-8")
+    for name in ("compose.yaml", "Dockerfile", "deploy/keepbook.service", "deploy/requirements.lock"):
+        assert f'href="{name}"' in page
+        assert (site / name).read_bytes() == (ROOT / name).read_bytes()
+    watched = (site / "operating.html").read_text(encoding="utf-8")
+    assert {"deploy/grafana/keepbook.json", "deploy/prometheus/alerts.yml", "deploy/kubernetes.yaml"} <= set(
+        re.findall(r'href="(deploy/[^"]+)"', watched)
+    )
+
+
+@pytest.mark.process
+def test_the_first_page_says_what_it_is_and_how_to_have_it(site: Path) -> None:
+    page = re.sub(r"<[^>]+>", "", (site / "index.html").read_text(encoding="utf-8"))
+    for words in ("the memory of an AI agent", "pip install keepbook", "MIT licence", "source archive"):
+        assert words in page
+    assert page.index("pip install keepbook") < page.index("Four doors")
+
+
+@pytest.mark.process
 def test_every_page_is_there_and_can_be_found_by_its_words(site: Path) -> None:
     for source in DOCS.rglob("*.md"):
         name = "index.html" if source == DOCS / "README.md" else source.relative_to(DOCS).with_suffix(".html")

@@ -77,6 +77,13 @@ def test_bodies_have_a_type_that_generators_know(document: dict[str, Any]) -> No
         assert types in ([], ["application/json"], ["application/octet-stream"]), name
 
 
+def test_a_body_asks_for_nothing_that_may_be_left_out(document: dict[str, Any]) -> None:
+    new = document["components"]["schemas"]["NewMemory"]
+    assert new["required"] == ["content"]
+    assert "default" not in str(new["properties"]), "generators take what has a default for what is always there"
+    assert new["properties"]["force"]["description"].endswith("(left out: false)")
+
+
 def test_each_answer_has_a_type_that_generators_know(document: dict[str, Any]) -> None:
     """JSON is read as such; of others at least one can be taken as it comes, without a configuration."""
     for name, operation in operations(document).items():

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from keepbook.client.asks import Asks
 from keepbook.client.connection import AsyncConnection, Connection, Steps
-from keepbook.errors import NotAllowed
+from keepbook.errors import Invalid, NotAllowed
 
 LOCAL_ONLY = "local_only"
 RequestWay = Asks | Callable[..., Steps[Any]]
@@ -93,6 +93,11 @@ def _read(way: RequestWay) -> Callable[[RemoteFace], Any]:
 def _method(local: Callable[..., Any], way: RequestWay) -> Callable[..., Any]:
     signature = inspect.signature(local)
     spread = next((name for name, one in signature.parameters.items() if one.kind is one.VAR_KEYWORD), None)
+    never_none = {
+        name: one.default
+        for name, one in signature.parameters.items()
+        if one.default not in (None, one.empty) and "None" not in str(one.annotation)
+    }
 
     @wraps(local)
     def asked(self: RemoteFace, *args: Any, **given: Any) -> Any:
@@ -101,6 +106,9 @@ def _method(local: Callable[..., Any], way: RequestWay) -> Callable[..., Any]:
         except TypeError as wrong:
             raise TypeError(f"{local.__name__}() {wrong}") from None  # as Python says it of the local method
         arguments.pop("self")
+        for name in never_none.keys() & arguments.keys():
+            if arguments[name] is None:  # not sent, so that the server would take its own
+                raise Invalid(f"{name} is not None; leave it out for {never_none[name]!r}", field=name)
         if spread:
             arguments |= arguments.pop(spread, {})
         return self._ask(_steps(way, self, arguments))

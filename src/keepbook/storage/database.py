@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
+from logging import getLogger
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Connection
@@ -137,10 +138,12 @@ class Database:
         self._unusable: Callable[[], KeepbookError] | None = None
         """Makes the error for any further call, once this database can no longer be used."""
         follow_forks(self)
+        self._serves = False
         try:
             with self._translating:
                 self.record: Record = self.backend.prepare(extensions)
             self.tables: TableSet = table_set(self.record)
+            self._serves = True
         except BaseException:
             self._end()
             raise
@@ -300,6 +303,12 @@ class Database:
         self._unusable = keepbook_closed
         self._end()
 
+    def facts(self) -> dict[str, str]:
+        """What is open: engine, place, size, schema."""
+        self._check_usable()
+        with self._translating:
+            return self.backend.facts()
+
     def renew_in_child(self) -> None:
         if self._open.on_thread():
             self._unusable = _forked_inside
@@ -369,6 +378,16 @@ class Database:
             known = NotAllowed(f"the book refuses: {why}", code="guard")
         if known is None or known.code in ("guard", "refused"):
             return self.backend.damage() or known
+        return self._for_anybody(known)
+
+    def _for_anybody(self, known: KeepbookError) -> KeepbookError:
+        """Of a server that was open, whoever asks may hear the error: where it is stands in the log alone."""
+        if self._serves and is_postgresql(self.backend.address) and self.backend.address in known.message:
+            getLogger("keepbook").warning("%s", known.message)
+            known.message = known.message.replace(self.backend.address, "the database")
+            if known.code == "unavailable":
+                known.message = "the database is away; try again in a moment"
+            known.args = (known.message,)
         return known
 
 

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import shlex
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -18,7 +19,7 @@ from keepbook.book.memory.changes import Statement
 from keepbook.book.text.quotation import Span
 from keepbook.doors.cli import main
 from keepbook.doors.cli.sheets.timeline import lanes
-from keepbook.doors.cli.terminal.paper import Paper, visible
+from keepbook.doors.cli.terminal.paper import Paper, visible, without_password
 
 Run = Callable[..., Any]
 
@@ -106,6 +107,28 @@ def test_the_way_back_names_the_same_book(keepbook_command: Run, tmp_path: Path)
     place = tmp_path / "my book.db"
     said = keepbook_command("remember", "Likes tea", "--db", place, "--owner", "bob").out
     assert f"Undo: keepbook --db '{place}' --owner bob undo 1" in said
+    gone = keepbook_command("show", "nosuch12", "--owner", "bob", "--db", place).err
+    assert f"`keepbook --db '{place}' --owner bob list`" in gone, "an error's next command too"
+
+
+@pytest.mark.parametrize("engine_name", ["postgresql"], indirect=True)
+def test_the_way_back_into_a_server_names_it_without_its_password(keepbook_command: Run, book_url: str) -> None:
+    asked = f"{book_url}{'&' if '?' in book_url else '?'}application_name=me"
+    said = keepbook_command("remember", "Likes tea", "--db", asked, "--owner", "bob").out
+    words = shlex.split(re.search(r"Undo: (.+)$", said, re.MULTILINE)[1])
+    assert words[:2] == ["keepbook", "--db"]
+    assert keepbook_command(*words[1:]).out.startswith("Undone: entry 1."), "what is pasted finds the same book"
+
+
+def test_a_password_is_left_out_of_an_address() -> None:
+    left = {
+        "postgresql://ann:geheim@host:5432/books": "postgresql://ann@host:5432/books",
+        "postgresql://ann:ge/h@eim@host/books?password=x&sslmode=require": "postgresql://ann@host/books?sslmode=require",
+        "postgresql://host/books?password=x": "postgresql://host/books",
+        "my book@home.db": "my book@home.db",
+    }
+    for address, shown in left.items():
+        assert without_password(address) == shown
 
 
 def test_what_is_there_already_is_said_plainly(here: Run) -> None:

@@ -29,6 +29,7 @@ from keepbook.book.memory.memories import (
 )
 from keepbook.book.memory.memory_json import as_memory, memory_to_json, row_to_memory
 from keepbook.book.text.indexes.beginnings import begins_a_word, ids_with_beginnings
+from keepbook.book.text.quotation import is_an_agents
 from keepbook.book.text.words import fold_text
 from keepbook.errors import Invalid
 from keepbook.presets import Preset
@@ -222,7 +223,7 @@ class Brief(NamedTuple):
     id: str
     category: str | None
     said: bool
-    """Whether it is the person's word, or quoted from them."""
+    """Whether it is the person's word, or quoted from them; not what an agent worded and they have not confirmed."""
     found: bool
     """If it is not the person's: whether software found it in a chat. Else it was only inferred."""
 
@@ -232,9 +233,7 @@ def in_brief(book: OpenBook, state: str = "active", q: str = "") -> list[Brief]:
     with book.reading() as (tx, _, _):
         rows = _briefly(state, bool(q.strip())).tuples(tx.conn, {"owner": tx.owner})
     piece = fold_text(q.strip())
-    if piece:
-        rows = [row[:4] for row in rows if _says(row[4:], piece)]
-    return list(map(Brief._make, rows))
+    return [Brief._make(row[:4]) for row in rows if not piece or _says(row[4:], piece)]
 
 
 def count_older(book: OpenBook, id: str) -> int:
@@ -275,22 +274,21 @@ def overview(book: OpenBook, also: ReadLines | None = None) -> Overview:
             rendered, rows = injections.preview_of_all(tx, preset, now)
             if also is not None:
                 also(tx.owner, key[1], rows)
-            new = tuple.__new__  # for thousands of rows quicker than calling `Brief`
-            kept = [
-                new(Brief, (row[0], row[2], row[6] == "asserted" or bool(row[14]), row[8] == "extracted"))
-                for row in rows
-            ]
+            kept = [tuple.__new__(Brief, (row[0], row[2], _is_said(row), row[8] == "extracted")) for row in rows]
             dropped = zip(("archived", "trash"), _DROPPED.tuples(tx.conn, {"owner": tx.owner})[0], strict=True)
             unconfirmed = [row for row in rows if row[6] == "inferred" and row[12] is None and not row[14]]
-            unconfirmed.sort(key=itemgetter(10), reverse=True)
-            newest = [row[0] for row in unconfirmed]
+            newest = [row[0] for row in sorted(unconfirmed, key=itemgetter(10), reverse=True)]
             own = sum(bool(row[14]) or (row[8], row[6]) == ("profile", "asserted") for row in rows)
             known = Overview(kept, rendered.fates, len(rendered.shown), dict(dropped), own, newest)
-            if len(_GLANCES) >= MOST_GLANCES:
-                _GLANCES.clear()
             if len(known.kept) <= MOST_AT_A_GLANCE:
+                if len(_GLANCES) >= MOST_GLANCES:
+                    _GLANCES.clear()
                 _GLANCES[key] = known
         return known
+
+
+def _is_said(row: Sequence[Any]) -> bool:
+    return bool(row[14]) or (row[6] == "asserted" and not is_an_agents(row[8], row[17], row[12]))
 
 
 def in_full(book: OpenBook, ids: Sequence[str]) -> list[Memory]:
@@ -317,12 +315,13 @@ _THESE = PreparedForIds(lambda ids: WHOLE.where(memories.c.id.in_(ids)))
 @lru_cache(maxsize=16)
 def _briefly(state: str, with_words: bool) -> PreparedStatement:
     mine = versions.c.owner == bindparam("owner")
-    source, quoted = (
+    source, quoted, written_by = (
         select(versions.c[name]).where(mine, NEWEST).correlate(memories).scalar_subquery()
-        for name in ("source", "quoted")
+        for name in ("source", "quoted", "written_by")
     )
-    guessed = memories.c.confidence == "inferred"  # asked first: most are asserted, and need no look at the version
-    said = case((and_(guessed, quoted == 0), 0), else_=1).label("said")
+    guessed = memories.c.confidence == "inferred"  # asked first, so that few need a look at the version
+    an_agents = and_(memories.c.last_confirmed_at.is_(None), written_by.isnot(None), source == "chat")
+    said = case((and_(or_(guessed, an_agents), quoted == 0), 0), else_=1).label("said")
     found = case((and_(guessed, source == "extracted"), 1), else_=0).label("found")
     query = select(memories.c.id, memories.c.category, said, found)
     if with_words:
@@ -441,8 +440,8 @@ def _texts_of(kind: _Kind) -> PreparedForIds:
 
 
 def _place(cursor: str) -> tuple[str, str]:
-    created_at, _, id_ = sought(cursor).partition("~")
-    return created_at, id_
+    created_at, _, id = sought(cursor).partition("~")
+    return created_at, id
 
 
 def _page(found: list[dict[str, Any]], total: int, *, more: bool) -> Page[Memory]:

@@ -317,6 +317,11 @@ def day_mark(said_on: str) -> str:
     return f"(said {day.day} {_MONTHS[day.month - 1]} {day.year})"
 
 
+def is_an_agents(source: str, written_by: str | None, confirmed: object) -> bool:
+    """Whether an agent chose the words of an asserted line, and the person has not confirmed them."""
+    return source == "chat" and written_by is not None and confirmed is None
+
+
 def is_guess(memory: Any) -> bool:
     """Whether somebody else worded a memory and the person has not made it their own. A quotation is never a guess."""
     return memory.confidence == "inferred" and not memory.quoted

@@ -23,7 +23,7 @@ from keepbook.book.owners.allowance import room_for_all
 from keepbook.book.owners.choices import get_choices
 from keepbook.book.upkeep.export_lines import altered_file
 from keepbook.book.upkeep.import_answer import Imported, to_imported
-from keepbook.book.upkeep.importers.incoming import Incoming, several_people, who_text
+from keepbook.book.upkeep.importers.incoming import Incoming, named_in_file, several_people, who_text
 from keepbook.book.upkeep.importers.read_file import ReadImport, read_import
 from keepbook.book.upkeep.importers.source_file import file_or_lines
 from keepbook.book.upkeep.importers.write import NEW, ImportWriter, Progress
@@ -80,10 +80,10 @@ def only_person(incoming: Incoming, theirs: str | None) -> Incoming:
     """The things of one person of a file. A file with several people is refused unless `theirs` names one."""
     people = incoming.people
     if theirs is not None:
-        if (theirs or None) not in people:
+        if named_in_file(theirs) not in people:
             named = ", ".join(map(who_text, people)) or "nobody"
             raise Invalid(f"{theirs!r} is nobody in this file; it has: {named}", field="theirs", code="unknown_person")
-        return incoming.only_of([theirs or None])
+        return incoming.only_of([named_in_file(theirs)])
     if incoming.asks_whose:
         raise several_people(incoming, "say with theirs which of them this book is about")
     return incoming

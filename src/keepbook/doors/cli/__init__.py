@@ -21,7 +21,7 @@ from typing import Any
 import typer
 
 from keepbook.doors.cli.terminal import command
-from keepbook.doors.cli.terminal.paper import visible
+from keepbook.doors.cli.terminal.paper import name_book, visible
 from keepbook.errors import Conflict, Invalid, KeepbookError, NotFound
 from keepbook.extension import Extension, find_extensions, load_part, shipped
 
@@ -74,7 +74,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = args[: args.index("--")] if "--" in args else args
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a character that the terminal does not have is shown as a mark
-    report = _Report(as_json="--json" in options, verbose="--verbose" in options)
+    program = command.typed_before(options).program()
+    report = _Report(as_json="--json" in options, verbose="--verbose" in options, program=program)
     try:
         with _exit_on_signal():
             code = _run(args, report)
@@ -237,13 +238,16 @@ def _run(args: list[str], report: "_Report") -> int:
 class _Report:
     """Writes errors to stderr: one line for people, or with --json one object for programs."""
 
-    def __init__(self, *, as_json: bool, verbose: bool) -> None:
+    def __init__(self, *, as_json: bool, verbose: bool, program: str) -> None:
         self.as_json = as_json
         self.verbose = verbose
+        self.program = program
+        """How the same book is opened again, for the commands that an error names."""
 
     def say(self, exit_code: int, code: str, message: str, **details: Any) -> int:
         if self.verbose and sys.exc_info()[0] is not None:
             sys.stderr.write(traceback.format_exc())
+        message = name_book(message, self.program)
         if self.as_json:
             answer = {"error": {"code": code, "message": message, **details}}
             sys.stderr.write(json.dumps(answer, ensure_ascii=False) + "\n")

@@ -5,7 +5,8 @@ words. The examples stand here together, and are tested against the schemas; tho
 `DOCUMENT` of one of its modules.
 """
 
-from collections.abc import Container, Iterable, Mapping
+import json
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +17,9 @@ from fastapi.routing import APIRoute
 from keepbook.doors.auth import ACTOR_HEADER, OWNER_HEADER
 from keepbook.doors.http import problems
 from keepbook.errors import Invalid
+from keepbook.patterns import regex
 
+_NAMED_SCHEMA = regex(r'"#/components/schemas/([^"]+)"')
 TAGS = {
     "memory": "Memories: kept, changed, found, put into a prompt; the ledger and undo.",
     "chat": "Chats that end in memory, and notes.",
@@ -127,6 +130,7 @@ def openapi_document(app: FastAPI, told: DocumentPart) -> dict[str, Any]:
         _show_headers(made)
         _show_examples(made, told.examples)
         app.openapi_schema = _with_published_names(made, told.names)
+        _say_defaults_in_words(app.openapi_schema)
         _title_schemas(app.openapi_schema["components"]["schemas"])
     return app.openapi_schema
 
@@ -163,6 +167,31 @@ def _with_published_names(value: Any, names: Mapping[str, str]) -> Any:
         name = value.rpartition("/")[2]
         return f"#/components/schemas/{names.get(name, name)}"
     return value
+
+
+def _say_defaults_in_words(made: dict[str, Any]) -> None:
+    """Of bodies, say the default in the description alone: programs that write clients take a field with a `default`
+    for one that is always there, and would ask their callers for it."""
+    schemas = made["components"]["schemas"]
+    waiting = [body["content"] for one in made["paths"].values() for body in _bodies(one)]
+    seen: set[str] = set()
+    while waiting:
+        for name in _schemas_in(waiting.pop()) - seen:
+            seen.add(name)
+            waiting.append(schemas[name])
+            for told in schemas[name].get("properties", {}).values():
+                if "default" in told:
+                    words = f"{told.get('description', '')} (left out: {json.dumps(told.pop('default'))})"
+                    told["description"] = words.strip()
+
+
+def _bodies(operations: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    return (operation["requestBody"] for operation in operations.values() if "requestBody" in operation)
+
+
+def _schemas_in(value: Any) -> set[str]:
+    """The names of the schemas that a part of the document means."""
+    return set(_NAMED_SCHEMA.findall(json.dumps(value)))
 
 
 def _title_schemas(schemas: dict[str, Any]) -> None:

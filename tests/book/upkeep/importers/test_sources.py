@@ -206,6 +206,7 @@ BROKEN = {
     "lines, one of them broken": '{"content": "Likes tea"}\n{"content": ',
     "a number": "[17]",
     "a table without texts": "name;age\nAnna;40\n",
+    "a table that ends inside a quote": 'text;age\nLikes tea;1\n"Likes rye;2\n',
 }
 
 
@@ -267,6 +268,28 @@ def test_people_are_kept_apart() -> None:
     found = portions(incoming, "me", {"anna": "anna.h", "ben": "ben"})
     assert {owner: len(part.memories) for owner, part in found.items()} == {"anna.h": 2, "ben": 1}
     assert portions(incoming, "me", {"anna": "anna", "ben": ""}).keys() == {"anna"}
+
+
+def test_who_is_not_named_is_named_as_the_question_names_them() -> None:
+    records = [{"memory": "Plays", "user_id": "ben"}, {"memory": "Sings", "user_id": "anna"}, {"memory": "Is tall"}]
+    incoming = read_text(json.dumps(records))
+    with pytest.raises(Conflict) as asked:
+        portions(incoming, "me", {})
+    assert "(nobody named)" in asked.value.message
+    found = portions(incoming, "me", {"ben": "", "anna": "", "(nobody named)": "anna"})
+    assert {ours: [one.text for one in part.memories] for ours, part in found.items()} == {"anna": ["Is tall"]}
+
+
+def test_one_record_without_a_text_makes_no_plain_list_of_the_others() -> None:
+    records = [
+        {"memory": "Lives in Bergen", "user_id": "anna", "categories": ["misc"], "metadata": {"category": "profile"}},
+        {"text": "Likes rye bread", "user_id": "anna"},
+        {"memory": "Writes verse", "agent_id": "poet"},
+    ]
+    found = read_text(json.dumps(records), "mem0.json")
+    assert (found.source, [one.who for one in found.memories]) == ("mem0", ["anna", "agent poet"])
+    assert [(one.where, one.why) for one in found.refused] == [("item 2", "it holds no text")]
+    assert (found.memories[0].category, found.memories[0].tags) == ("profile", ("misc",))
 
 
 def test_one_person_is_whoever_asks_whatever_they_are_called_there() -> None:

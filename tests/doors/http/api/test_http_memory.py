@@ -1,15 +1,18 @@
 """`/api/memory` and what stands around it: every operation of the book over HTTP."""
 
 import json
+import re
 from typing import Any
 
 import pytest
+from sqlalchemy import create_engine
 from starlette.testclient import TestClient
 
 from keepbook import Keepbook
 from keepbook.book.ground.to_json import to_json
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
+from keepbook.storage.engines import postgres
 
 
 def remember(mine: TestClient, content: str, **more: Any) -> dict[str, Any]:
@@ -329,6 +332,24 @@ def test_limits_of_an_owner_are_told_clearly(book_url: str, clock: Any) -> None:
 
 def test_health_has_the_databases_word_and_tells_nobody_what_runs_here(client: Any) -> None:
     assert json.loads(client().get("/health").content) == {"status": "ok"}
+
+
+@pytest.mark.parametrize("engine_name", ["postgresql"], indirect=True)
+def test_a_database_that_is_away_is_named_in_the_log_alone(
+    kb: Any, client: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    token = kb.tokens.create("alice").token
+    nowhere = create_engine("postgresql+psycopg://keeper:swordfish@127.0.0.1:1/book")
+    monkeypatch.setattr(postgres, "connect", lambda _: nowhere.connect())
+    for path, secret in (("/health", None), ("/api/memory/", "kb_wrong"), ("/api/memory/", token), ("/memory", None)):
+        caplog.clear()
+        refused = client(secret).get(path)
+        assert refused.status_code == 503, path
+        assert "the database is away" in refused.text
+        assert not re.search(r"127\.0\.0\.1|keeper|postgresql|swordfish", refused.text)
+        (told,) = [line for line in caplog.records if "cannot reach" in line.getMessage()]
+        assert told.getMessage().count("\n") == 0
+        assert told.exc_info is None
 
 
 def test_a_path_without_its_slash_and_an_update_that_says_old_and_new(mine: TestClient) -> None:

@@ -177,6 +177,7 @@ def portions(incoming: Incoming, owner: str, owner_map: Mapping[str, str]) -> di
     """Which things go into whose book: all into the owner's if the file has one person at most, else as the map says.
     The key `""` stands for things that name nobody; a person with an empty value is left out."""
     people = incoming.people
+    owner_map = {named_in_file(who) or "": ours for who, ours in owner_map.items()}
     strange = sorted(set(owner_map) - {who or "" for who in people})
     if strange:
         known = ", ".join(who_text(who) for who in people) or "nobody"
@@ -214,6 +215,11 @@ def several_people(incoming: Incoming, what_to_say: str) -> Conflict:
 
 def who_text(who: str | None) -> str:
     return who or "(nobody named)"
+
+
+def named_in_file(who: str) -> str | None:
+    """A person of a file as somebody names them, also with the words of `who_text`."""
+    return None if who in ("", who_text(None)) else who
 
 
 def parts_left_out(where: str, parts: Iterable[str]) -> list[LeftOut]:

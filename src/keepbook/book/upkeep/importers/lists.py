@@ -180,7 +180,11 @@ def _is_table(text: str) -> bool:
 def _rows(found: SourceFile) -> list[tuple[str, Any]]:
     first = found.text.lstrip().split("\n", 1)[0]
     mark = max(",;\t", key=first.count)
-    rows = list(csv.reader(found.text.splitlines(keepends=True), delimiter=mark))
+    reader = csv.reader(found.text.splitlines(keepends=True), delimiter=mark, strict=True)
+    try:
+        rows = list(reader)
+    except csv.Error as error:
+        raise _broken(f"line {reader.line_num}", f"is not a line of a table ({error})") from None
     if not rows:
         return []
     names = [name.strip().lower() for name in rows[0]]

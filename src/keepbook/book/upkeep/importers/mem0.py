@@ -72,8 +72,8 @@ def _owner_of(record: Mapping[str, Any]) -> str | None:
 def _of_answer(found: SourceFile) -> list[tuple[str, Any]]:
     records = found.records
     signs = [record for _, record in records if isinstance(record, Mapping) and "memory" in record]
-    if len(signs) == len(records) and any(SIGNS & set(record) for record in signs):
-        return records
+    if 2 * len(signs) > len(records) and any(SIGNS & set(record) for record in signs):
+        return records  # one that holds no text is left out, and said; it makes no plain list of the others
     return []
 
 
@@ -117,7 +117,7 @@ def _to_memory(where: str, record: Any) -> IncomingMemory:
     told = {name: value for name, value in record.items() if name not in OWN}  # a store keeps them side by side
     if isinstance(record.get("metadata"), Mapping):
         told |= record["metadata"]
-    categories = parse_texts(record.get("categories")) or parse_texts(told.get("category"))
+    categories, named = parse_texts(record.get("categories")), parse_texts(told.get("category"))
     return IncomingMemory(
         text=text,
         where=where,
@@ -125,8 +125,8 @@ def _to_memory(where: str, record: Any) -> IncomingMemory:
         who=_owner_of(record),
         since=parse_source_time(record.get("created_at")),
         until=parse_source_time(record.get("expiration_date")),
-        category=next(iter(categories), None),
-        tags=categories,
+        category=next(iter((*named, *categories)), None),
+        tags=categories or named,
         metadata=plain_values(told, "category"),
     )
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from keepbook.doors.cli.terminal.command import CARE, Invocation, command, group
-from keepbook.doors.cli.terminal.paper import META, Paper, grid, ink, pluralise
+from keepbook.doors.cli.terminal.paper import META, Paper, grid, ink, name_book, pluralise
 from keepbook.doors.cli.terminal.streams import show_progress
 
 _TEXTS = ("memory or turn", "memories and turns")
@@ -130,7 +130,7 @@ def _reindex_sheet(paper: Paper, answer: dict[str, Any]) -> None:
 def _status(paper: Paper, answer: dict[str, Any]) -> None:
     table = grid(text=1)
     for name, value in embedder_in_words(answer):
-        table.add_row(ink(name, META), ink(value))
+        table.add_row(ink(name, META), ink(name_book(value, paper.program)))
     paper.sheet(table)
 
 
@@ -145,7 +145,7 @@ def embedder_in_words(answer: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "embedder", f"words alone ({why})"
         return
     yield "embedder", f"{answer['embedder']} ({setting}) at {answer['place']}"
-    waits = f"{pluralise(answer['waiting'], *_TEXTS)}; to embed them now: keepbook reindex"
+    waits = f"{pluralise(answer['waiting'], *_TEXTS)}; to embed them now: `keepbook reindex`"
     yield "waiting for it", waits if answer["waiting"] else "nothing"
 
 

@@ -24,7 +24,7 @@ import typer
 
 from keepbook.doors.cli.commands.reindex import embedder_in_words, in_force
 from keepbook.doors.cli.terminal.command import BEGIN, Invocation, command, home, version
-from keepbook.doors.cli.terminal.paper import AMBER, META, Paper, grid, ink, pluralise
+from keepbook.doors.cli.terminal.paper import AMBER, META, Paper, grid, ink, name_book, pluralise
 from keepbook.doors.cli.terminal.streams import show_progress
 from keepbook.errors import KeepbookError, ModelFailed
 from keepbook.extension import find_extensions, missing_extensions
@@ -111,7 +111,7 @@ def _models(call: Invocation) -> Iterator[DoctorCheck]:
             place = _place(model, models, settings)
             yield DoctorCheck(kind, place, False, _what_to_do(cause, name.partition(":")[0].upper(), settings))
         else:
-            yield DoctorCheck(kind, f"{name}; not tried", True, "try it: keepbook doctor --model", tried=False)
+            yield DoctorCheck(kind, f"{name}; not tried", True, "try it: `keepbook doctor --model`", tried=False)
 
 
 def _missing(model: "Model") -> str | None:
@@ -159,7 +159,7 @@ def _keys(call: Invocation) -> Iterator[DoctorCheck]:
     if call.settings.allowed_hosts and not call.keepbook.tokens.asked_for():
         names = ", ".join(call.settings.allowed_hosts)
         yield DoctorCheck(
-            "tokens", f"none, and the server answers to {names}", False, "make one: keepbook token create"
+            "tokens", f"none, and the server answers to {names}", False, "make one: `keepbook token create`"
         )
 
 
@@ -260,7 +260,7 @@ def _no_book(file: Path) -> DoctorCheck:
             "database", f"none at {file}, and {folder} cannot be written to", False, "name another place with --db"
         )
     made = "" if folder == file.absolute().parent or file.parent == home() else f"; make the folder {file.parent} first"
-    return DoctorCheck("database", f"none at {file} yet", not made, f'begin with: keepbook remember "…"{made}')
+    return DoctorCheck("database", f"none at {file} yet", not made, f'begin with: `keepbook remember "…"`{made}')
 
 
 def _disk(file: Path) -> DoctorCheck:
@@ -438,7 +438,7 @@ def _doctor_sheet(paper: Paper, answer: dict[str, Any]) -> None:
     for check in answer["checks"]:
         table.add_row(ink(check.name, META), ink(check.value, "" if check.ok else AMBER))
         if check.advice:
-            table.add_row("", ink(f"To do: {check.advice}"))
+            table.add_row("", ink(f"To do: {name_book(check.advice, paper.program)}"))
     paper.sheet(table)
     paper.gap()
     wrong = sum(not check.ok for check in answer["checks"])

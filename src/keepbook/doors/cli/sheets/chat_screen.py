@@ -15,7 +15,7 @@ from rich.text import Text
 
 from keepbook.doors.cli.sheets import chats
 from keepbook.doors.cli.terminal.command import Invocation
-from keepbook.doors.cli.terminal.paper import AMBER, ID, META, Paper, ink, join_with_dots, visible
+from keepbook.doors.cli.terminal.paper import AMBER, ID, META, Paper, ink, join_with_dots, name_book, visible
 from keepbook.doors.cli.terminal.streams import show_progress
 from keepbook.errors import KeepbookError, ModelFailed
 
@@ -132,7 +132,7 @@ class Screen:
     def notice(self, text: str) -> None:
         self._wait.close()
         self._end_line()
-        self.paper.put(ink(text, META))
+        self.paper.put(ink(name_book(text, self.paper.program), META))
 
     def end_reply(self, message: "Message | None", titled: str | None) -> None:
         self._wait.close()

@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from keepbook.book.ground.limits import TRASH_DAYS
-from keepbook.book.text.quotation import is_guess, shown_text
+from keepbook.book.text.quotation import is_an_agents, is_guess, shown_text
 from keepbook.doors.cli.terminal.paper import (
     AMBER,
     GONE,
@@ -232,7 +232,7 @@ def _not_now(paper: Paper, memory: "Memory") -> str:
 
 def _is_an_agents(memory: "Memory") -> bool:
     """Whether an agent chose the words, and the person has not confirmed them."""
-    return memory.source == "chat" and memory.written_by is not None and memory.last_confirmed_at is None
+    return is_an_agents(memory.source, memory.written_by, memory.last_confirmed_at)
 
 
 def _sum(kept: Sequence["Memory"], shown: int | None) -> str:

@@ -22,7 +22,7 @@ import typer
 from typer.core import TyperGroup
 
 from keepbook.book.ground.when import instant, parse_date_words, parse_stamp, zone_named
-from keepbook.doors.cli.terminal.paper import Paper, visible
+from keepbook.doors.cli.terminal.paper import Paper, name_book, visible, without_password
 from keepbook.errors import Invalid, KeepbookError, NotAllowed
 
 if TYPE_CHECKING:
@@ -62,9 +62,20 @@ class GlobalOptions:
         words = ["keepbook"]
         for name in ("db", "owner"):
             value = getattr(self, name)
-            if value is not None and "://" not in value:  # an address may contain a password
-                words += [f"--{name}", value]
+            if value is not None:
+                words += [f"--{name}", value if name == "owner" else without_password(value)]
         return shlex.join(words)
+
+
+def typed_before(args: Sequence[str]) -> GlobalOptions:
+    """The book that a line names, wherever it names it; also of a line that cannot be read."""
+    named: dict[str, Any] = {}
+    words = iter(args)
+    for word in words:
+        option, given, value = word.partition("=")
+        if option in ("--db", "--owner"):
+            named[option.removeprefix("--")] = value if given else next(words, None)
+    return GlobalOptions(**named)
 
 
 def _option(*names: str, **more: Any) -> Any:
@@ -405,7 +416,7 @@ class Invocation:
 
     def note(self, text: str) -> None:
         """Write a remark to stderr."""
-        sys.stderr.write(f"{visible(text)}\n")
+        sys.stderr.write(f"{visible(name_book(text, self.program))}\n")
 
 
 def system_zone() -> str:

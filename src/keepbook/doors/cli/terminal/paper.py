@@ -40,6 +40,22 @@ def visible(text: str) -> str:
     return "".join(shown)
 
 
+def name_book(text: str, program: str) -> str:
+    """A sentence whose commands, each in ` `, are called for the same book by `program`."""
+    return text.replace("`keepbook ", f"`{program} ")
+
+
+def without_password(place: str) -> str:
+    """The address of a database without its passwords; any other place as it is."""
+    scheme, mark, rest = place.partition("://")
+    if not mark:
+        return place
+    login, at, server = rest.rpartition("@")
+    server, asked, query = server.partition("?")
+    more = "&".join(part for part in query.split("&") if not part.partition("=")[0].endswith("password"))
+    return f"{scheme}{mark}{login.partition(':')[0]}{at}{server}{asked if more else ''}{more}"
+
+
 def ink(text: str | None, style: str = "") -> Text:
     """A text for the console that is not read as markup."""
     return Text(visible(text or ""), style=style)

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.doors.http.web.memory.test_memory import propose, shown
 
+from keepbook import NotAllowed
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
 
@@ -43,6 +44,22 @@ def test_at_most_five_are_asked_and_what_changes_a_line_comes_first(client: Any,
     assert "4 are in your book now 1 left out, as you said" in shown(page)
     assert "2 others wait for another time." in shown(page)
     assert alice.list().total == 5
+
+
+def test_a_card_names_the_agent_that_asks_and_what_a_yes_does(client: Any, kb: Any, alice: Any) -> None:
+    kept = alice.remember("Lives in Bergen")
+    agent = kb.book("alice", by="agent", name="Helper")
+    with pytest.raises(NotAllowed):
+        agent.forget(kept.id)
+    page = client.get(REVIEW).text
+    assert "Helper asks to forget this line. Yes takes it out of your book; you can put it back:" in page
+    assert "You said otherwise" not in page
+    said(client, page, "yes")
+    assert alice.get(kept.id).state == "archived"
+    alice.restore(kept.id)
+    with pytest.raises(NotAllowed):
+        agent.update(kept.id, "Lives in Oslo")
+    assert "Helper asks to change this line. Your word stands unless you say yes:" in client.get(REVIEW).text
 
 
 def test_an_answer_is_undone_under_the_next_card_and_brings_its_card_back(client: Any, alice: Any) -> None:

@@ -88,10 +88,22 @@ def test_only_what_the_person_worded_is_called_their_own_words(client: Any, kb: 
     kb.book("alice", by="agent", name="Helper").remember("Lives in Vienna", confidence="asserted")
     page = shown(client.get(FACTS).text)
     assert "1 line. Change" in page, "somebody else worded it"
-    assert "You said 1" in page
+    assert "I guessed 1" in page, "nobody is told that they said what an agent worded"
+    assert "You said" not in page
     assert "Lives in Vienna by Helper" in page, "until the person confirms it"
-    alice.confirm(alice.list()[0].id)
-    assert "Lives in Vienna said" in shown(client.get(FACTS).text)
+    id = alice.list()[0].id
+    assert "Lives in Vienna by Helper" in shown(client.get(f"{FACTS}?show=guessed").text)
+    assert "Lives in Vienna" not in shown(client.get(f"{FACTS}?show=said").text)
+    assert "Lives in Vienna by Helper" in shown(client.get(f"{FACTS}?show=guessed&q=vienna").text), "as many as counted"
+    changed = alice.update(id, "Lives in Bergen")
+    assert "It said “Lives in Vienna”" in shown(client.get(f"/memory/{id}").text)
+    alice.undo(changed.event)
+    alice.confirm(id)
+    page = shown(client.get(FACTS).text)
+    assert "You said 1" in page
+    assert "I guessed" not in page
+    assert "Lives in Vienna said" in page
+    assert "Lives in Vienna said" in shown(client.get(f"{FACTS}?show=said&q=vienna").text)
     alice.remember("I play the piano")
     alice.remember("I drink tea")
     assert "3 lines, most of them in your own words." in shown(client.get(FACTS).text)

@@ -166,6 +166,8 @@ def _why_asked(one: ReviewQuestion) -> str:
         return "These two do not go together. Which holds?"
     if one.proposal is None:
         return "I put this together from what you said. Is it right?"
+    if one.proposal.nature == "conflict" and one.proposal.asked_by:
+        return _agents_wish(one.proposal.asked_by, one.proposal.op)
     if one.proposal.nature == "conflict":
         return "You said otherwise before. Your word stands unless you say yes:"
     known = {"update": "I could change this line:", "forget": "I could take this line out:", "end": "Is this over?"}
@@ -176,6 +178,17 @@ def _why_asked(one: ReviewQuestion) -> str:
     else:
         words = "I could write this down:"
     return by_question.get(one.proposal.question or "", words)
+
+
+def _agents_wish(agent: str, op: str) -> str:
+    """What an agent asks for that only the person may decide, and what a yes does."""
+    wishes = {
+        "forget": f"{agent} asks to forget this line. Yes takes it out of your book; you can put it back:",
+        "update": f"{agent} asks to change this line. Your word stands unless you say yes:",
+        "end": f"{agent} says that this is over. Yes writes down that it has ended:",
+        "confirm": f"{agent} says that this is still true. Yes confirms it:",
+    }
+    return wishes.get(op, f"{agent} asks to write this down. Yes puts it into your book:")
 
 
 @dataclass(frozen=True, slots=True)

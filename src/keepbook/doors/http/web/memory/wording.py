@@ -85,10 +85,10 @@ def mark_of(said: Memory | Version, confidence: str) -> SourceMark:
 
 def _whose_word(line: Memory | Version) -> str:
     """What the mark of an asserted line says: an agent's is `by` that agent until the person confirms it."""
-    is_confirmed = isinstance(line, Memory) and line.last_confirmed_at is not None
-    if line.source != "chat" or line.written_by is None or is_confirmed:
-        return SAID
-    return f"by {line.written_by}"
+    confirmed = line.last_confirmed_at if isinstance(line, Memory) else None
+    if quotation.is_an_agents(line.source, line.written_by, confirmed):
+        return f"by {line.written_by}"
+    return SAID
 
 
 def has_exchange(line: Memory | Version) -> bool:
