@@ -14,6 +14,8 @@ from tests.models.providers.test_listing import StandIn
 from tests.models.providers.test_nearby import capable
 from tests.models.wire import Say, Status, Wire
 
+from keepbook.doors.http.web.account.connect import _full_address
+
 Opens = Callable[..., BrowserContext]
 KEY = "sk-a-key-of-nobody"
 
@@ -220,6 +222,19 @@ def test_a_key_goes_into_a_file_for_one_person_and_is_never_shown(client: TestCl
     other = {"openai_address": "https://other.example/v1", "tested": "0 openai:x https://other.example/v1"}
     client.post("/welcome", data={"model": "openai", "openai_model": "x", **other})
     assert KEY not in config.read_text()
+
+
+@pytest.mark.parametrize(
+    ("typed", "address"),
+    [
+        ("localhost:1234/v1", "http://localhost:1234/v1"),
+        ("127.0.0.1:8080", "http://127.0.0.1:8080"),
+        (" https://api.example.org/v1/ ", "https://api.example.org/v1"),
+        ("api.example.org", "api.example.org"),
+    ],
+)
+def test_a_machine_near_by_is_named_without_a_scheme(typed: str, address: str) -> None:
+    assert _full_address(typed) == address
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,16 @@ def _without_initial_place(route: Any) -> None:
     route.fulfill(response=answer, body=answer.text().replace("scroll-initial-target", "--unknown"))
 
 
+def test_what_stands_under_the_message_changes_no_height_with_the_focus(person: Page, alice: Any) -> None:
+    person.goto("/chat")
+    keys = person.locator(".compose .note .roomy")
+    message = person.get_by_label("Message", exact=True)
+    message.focus()
+    place = keys.bounding_box()
+    message.blur()
+    assert keys.bounding_box() == place
+
+
 # Said anew
 
 
@@ -57,8 +67,11 @@ def test_my_last_message_is_edited_and_sent_again_and_the_old_one_stays_readable
     again.fill(OTHER_DOG)
     person.get_by_role("button", name="Cancel").click()
     expect(again).to_be_hidden()
-    person.locator(".edit > summary").press("Enter")
-    expect(again).to_have_value(DOG)
+    person.locator(".edit > summary").click()
+    expect(again).to_be_focused()
+    person.keyboard.type("yu")
+    expect(again).to_have_value(f"{DOG}yu")
+    expect(person.locator(".kept-line")).to_be_visible()
     again.fill(OTHER_DOG)
     person.get_by_role("button", name="Send again").click()
     expect(person.locator(".exchange > .turn.me > .bubble")).to_have_text([OTHER_DOG])

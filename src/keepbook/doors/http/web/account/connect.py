@@ -5,6 +5,7 @@ config file, which nobody else may read. No page ever shows a key again.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -25,6 +26,7 @@ from keepbook.models.providers.listing import list_models
 from keepbook.models.providers.nearby import Server, find_servers
 from keepbook.models.providers.remote import RemoteModel
 from keepbook.models.providers.trial import Trial, price_of, try_out
+from keepbook.patterns import regex
 from keepbook.settings import Settings, in_environment, ollama_host, write_config
 
 OURS = frozenset({"model", "openai_base_url", "openai_key", "anthropic_base_url", "anthropic_key"})
@@ -105,7 +107,7 @@ def changes(wishes: Wishes, known: Settings, outward: OutwardDoor) -> Mapping[st
         case "none":
             return {"model": OFFLINE}
         case "openai":
-            address = wishes.openai_address.strip().rstrip("/")
+            address = _full_address(wishes.openai_address)
             _check_address(address)
             key = wishes.openai_key.get_secret_value().strip() or _existing_key(known, address)
             name = _check_model_name(wishes.openai_model, "openai_model")
@@ -149,6 +151,18 @@ def _check_model_name(name: str, field: str) -> str:
     if not (name := name.strip()) or not name.isprintable() or len(name) > 200:
         raise Invalid("write the model's name, as its server calls it", field=field)
     return name
+
+
+def _full_address(typed: str) -> str:
+    """An address as it was typed, with the scheme that programs leave out when they show it: "localhost:1234"."""
+    address = typed.strip().rstrip("/")
+    if not _HOST_AND_PORT.match(address):
+        return address
+    return f"http://{address}"
+
+
+_HOST_AND_PORT = regex(r"(?:localhost|\d{1,3}(?:\.\d{1,3}){3})(?::\d{1,5})?(?:/|$)", re.IGNORECASE)
+"""A machine near by, without a scheme."""
 
 
 def _check_address(address: str) -> None:
@@ -216,7 +230,7 @@ def models_listed(visit: Visit, wishes: Wishes, kind: ProviderKind) -> Listed:
     _allow(visit)
     known = visit.kb.settings
     if kind == "openai":
-        place = wishes.openai_address.strip().rstrip("/")
+        place = _full_address(wishes.openai_address)
         if not place:
             raise Invalid("say its address first, or press one of the names", field="openai_address")
         _check_address(place)

@@ -248,6 +248,11 @@ talk?.addEventListener("keydown", event => {
   if (!writing) event.target.form.requestSubmit();
 });
 
+// What is opened to be said anew takes the focus: a letter typed there is no shortcut.
+talk?.addEventListener("toggle", event => {
+  if (event.target.matches(".edit") && event.target.open) find("textarea", event.target).focus();
+}, true);
+
 function edit(open) {
   const box = open ? all(".edit", talk).at(-1) : document.activeElement.closest(".edit");
   box.open = open;

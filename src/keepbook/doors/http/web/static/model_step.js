@@ -18,7 +18,15 @@ function putBeside(form, made) {
   field.scrollIntoView({ block: "center" });
 }
 
-async function trial(button) {
+// Who saves while a trial is going on waits for that one.
+const trials = new WeakMap();
+
+function trial(button) {
+  if (!trials.has(button)) trials.set(button, ask(button).finally(() => trials.delete(button)));
+  return trials.get(button);
+}
+
+async function ask(button) {
   const tested = placeOf(button), form = button.form;
   const body = new URLSearchParams(new FormData(form, button));
   const wait = "Asking it. A model that has to be loaded first takes a minute.";
@@ -95,7 +103,7 @@ document.addEventListener("submit", async event => {
   if (!button || chosen.value === "keep" || ["skip", "look"].includes(submitter?.value)) return;
   if (find("[name=tested]", placeOf(button))) return;
   event.preventDefault();
-  if (!button.disabled && await trial(button)) form.requestSubmit(submitter);
+  if (await trial(button)) form.requestSubmit(submitter);
 });
 
 document.addEventListener("input", ({ target }) => {  // another address or name has not been tried
