@@ -64,6 +64,7 @@ def _client(kb: Any, route_class: type[APIRoute]) -> TestClient:
     @app.middleware("http")
     async def let_in(request: Request, go_on: Any) -> Response:
         request.state.kb, request.state.caller_check = kb, lambda: None
+        request.state.sender = lambda: (None, None)
         request.state.caller = Caller("alice", "person", frozenset({"read", "write"}))
         answer: Response = await go_on(request)
         return answer

@@ -14,6 +14,7 @@ from keepbook.doors.auth import is_local
 from keepbook.doors.http.app import create_app
 from keepbook.doors.http.gate import HEADERS
 from keepbook.doors.http.server import host_names_of, refuse_open_door
+from keepbook.doors.http.worker_threads import WriteTurns
 from keepbook.errors import Invalid, NotAllowed
 from keepbook.settings import load_settings
 
@@ -189,6 +190,19 @@ def test_a_scope_that_is_missing_is_403_and_changes_nothing(
     assert total(kb) == 0
     assert kb.book("alice").threads.list() == []
     assert len(kb.tokens.list("alice")) == 1
+
+
+def test_a_token_is_one_caller_whatever_else_is_sent(
+    kb: Keepbook, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    senders, turn = set(), WriteTurns.turn
+    monkeypatch.setattr(WriteTurns, "turn", lambda turns, who: senders.add(who) or turn(turns, who))
+    token = kb.tokens.create("alice").token
+    for number, kind in enumerate(("Bearer", "bearer", "BEARER ")):
+        sent = {"Authorization": f"{kind} {token}", "Cookie": f"a={number}"}
+        made = client(token).post("/api/memory/", json={"content": f"{number} dogs"}, headers=sent)
+        assert made.status_code == 201
+    assert len(senders) == 1
 
 
 def test_an_agents_token_writes_on_the_agents_word(kb: Keepbook, client: Any) -> None:

@@ -186,6 +186,7 @@ class Gate:
         state = scope["state"]
         state["kb"] = self._opens(headers)
         state["max_import"] = self._max_import
+        state["sender"] = lambda: (_secret(headers)[0], headers.get(OWNER_HEADER.lower()))
         state["wrong_key"] = lambda: self._wrong.count_attempt(_address(scope))
         path = scope["path"]
         is_open_to_all = path == "/health" or path.startswith("/static/")

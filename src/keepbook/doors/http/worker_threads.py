@@ -121,8 +121,9 @@ WORKER_THREADS = WorkerThreads(MOST)
 # Turns of writes
 
 READS = ("GET", "HEAD")
-_TOLD_BY = (b"authorization", b"cookie", b"x-keepbook-owner")
-"""The headers that tell callers apart before one is known."""
+Sender = tuple[str | None, str | None]
+"""What tells callers apart before one is known: the key that was sent, and the owner that was named. Nothing else of a
+request counts: whoever varied it would be taken for many."""
 
 
 class WriteTurns:
@@ -130,11 +131,11 @@ class WriteTurns:
 
     def __init__(self) -> None:
         self._all = asyncio.Semaphore(MOST_WRITES)
-        self._of: dict[bytes, asyncio.Semaphore] = {}
-        self._waiting: dict[bytes, int] = {}
+        self._of: dict[Sender, asyncio.Semaphore] = {}
+        self._waiting: dict[Sender, int] = {}
 
     @asynccontextmanager
-    async def turn(self, who: bytes) -> AsyncIterator[None]:
+    async def turn(self, who: Sender) -> AsyncIterator[None]:
         """A turn of this caller."""
         mine = self._of.setdefault(who, asyncio.Semaphore(MOST_OF_ONE))
         self._waiting[who] = self._waiting.get(who, 0) + 1
@@ -157,5 +158,5 @@ async def turn_to_serve(scope: Scope) -> AsyncIterator[None]:
         yield
         return
     turns = _TURNS.setdefault(asyncio.get_running_loop(), WriteTurns())
-    async with turns.turn(b"\0".join(value for name, value in scope["headers"] if name in _TOLD_BY)):
+    async with turns.turn(scope["state"]["sender"]()):
         yield
