@@ -265,7 +265,8 @@ class Chats:
             if told.get("session") and self._book.hand.is_program:
                 threads.refuse_our_name(tx, told["session"])
             owners.make_known(tx, stamp(tx.clock()))  # who only chats has a book too
-            thread = threads.start_thread(tx, stamp(tx.clock()), chosen.name, **told)
+            begun_by = self._book.origin.writer()
+            thread = threads.start_thread(tx, stamp(tx.clock()), chosen.name, begun_by=begun_by, **told)
             if is_hidden(self._book, tx, thread):
                 raise threads.no_chat(told["session"])
             return Chat(self._book, thread)

@@ -7,9 +7,12 @@ shipped groups are data: `topics.toml` and, learned from `topics.jsonl`, `topics
 
 import hashlib
 import re
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
+from itertools import islice
 
 from keepbook.book.text import topic_meaning, topic_words
 from keepbook.book.text.for_models.lookalikes import HiddenWord, as_latin, disguised_words, hidden_words
@@ -290,10 +293,24 @@ def _own(text: str, topic: str, sense: Sense | None, *, of_label: bool = False) 
     return like is not None and like >= OWN
 
 
+class Stems(frozenset[str]):
+    """The stems of a text, sorted once: somebody may have a hundred topics."""
+
+    @cached_property
+    def _sorted(self) -> list[str]:
+        return sorted(self)
+
+    def beginning_with(self, beginning: str) -> Iterator[str]:
+        for one in islice(self._sorted, bisect_left(self._sorted, beginning), None):
+            if not one.startswith(beginning):
+                return
+            yield one
+
+
 @lru_cache(maxsize=8)
-def _stems_of(text: str) -> set[str]:
+def _stems_of(text: str) -> Stems:
     """The stems of a text, kept for the next topic."""
-    return set(map(stem, tokens(text)))
+    return Stems(map(stem, tokens(text)))
 
 
 def _likeness(text: str, topic: str, sense: Sense | None) -> float | None:
@@ -320,9 +337,16 @@ def _capital(name: str, text: str) -> bool:
     return any(stem(word.lower().removesuffix("'s")) == name for word in _NAME_WITH_ENDING.findall(text))
 
 
-def _has(word: str, said: set[str]) -> bool:
+def _has(word: str, said: AbstractSet[str]) -> bool:
     """Whether a word was said in any of its forms (divorce, divorced, divorcing). Another word that begins like it does
     not count (Tom, tomatoes)."""
     if word in said:
         return True
-    return len(word) >= 5 and any(one.startswith(word[:-1]) and abs(len(one) - len(word)) <= 3 for one in said)
+    if len(word) < 5:
+        return False
+    beginning = word[:-1]
+    if isinstance(said, Stems):
+        alike = said.beginning_with(beginning)
+    else:
+        alike = (one for one in said if one.startswith(beginning))
+    return any(abs(len(one) - len(word)) <= 3 for one in alike)

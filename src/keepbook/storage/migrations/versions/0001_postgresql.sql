@@ -124,6 +124,7 @@ CREATE TABLE threads (
 	compressed_through INTEGER NOT NULL,
 	compressed TEXT COLLATE "C",
 	out_of_view TEXT COLLATE "C",
+	begun_by TEXT COLLATE "C",
 	PRIMARY KEY (owner, id),
 	CONSTRAINT watermark_within_the_chat CHECK (extracted_through BETWEEN 0 AND turns)
 );
@@ -1124,7 +1125,7 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER threads_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "session", "agent", "preset", "title", "titled_by", "state", "incognito", "tier", "mode", "focus", "created_at", "touched_at", "deleted_at", "turns", "summary", "extracted_through", "failures", "failure", "compressed_through", "compressed", "out_of_view"
+CREATE TRIGGER threads_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "session", "agent", "preset", "title", "titled_by", "state", "incognito", "tier", "mode", "focus", "created_at", "touched_at", "deleted_at", "turns", "summary", "extracted_through", "failures", "failure", "compressed_through", "compressed", "out_of_view", "begun_by"
   ON threads FOR EACH ROW EXECUTE FUNCTION keepbook_note_threads();
 CREATE FUNCTION keepbook_note_messages() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
