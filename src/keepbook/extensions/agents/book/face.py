@@ -14,7 +14,7 @@ from keepbook.book.ground import due
 from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import Moment, read_moment, stamp
-from keepbook.book.owners import owners
+from keepbook.book.owners import owners, switches
 from keepbook.book.owners.authority import refusal_reason
 from keepbook.extensions.agents.authority import ask_agent
 from keepbook.extensions.agents.book import (
@@ -231,7 +231,10 @@ class Runs:
             return runs.specialists(tx, run_id)
 
     def transcript(self, run_id: str) -> Sequence[TranscriptTurn]:
+        """What was said in a run. It holds what was recalled, so with memory off only the person reads it."""
         with self._book.reading() as (tx, _, _):
+            if self._book.hand.is_program:
+                switches.refuse_memory_off(tx)
             return runs.run_transcript(tx, run_id)
 
     def carried(self, turn: SessionLease) -> Sequence[tuple[int, Run, Sequence[TranscriptTurn]]]:
