@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import Integer, bindparam, insert, select
 
@@ -384,9 +384,16 @@ def refuse_trash(thread: Thread) -> None:
         raise Conflict(f"chat {thread.id} is in the trash; restore it first", code="trash")
 
 
-def is_thread_in_trash(tx: Tx, thread_id: str) -> bool:
+def trashed_since(tx: Tx, thread_id: str) -> str | None:
+    """When a chat was moved to the trash, if it is there."""
     row = _find(tx, thread_id)
-    return row is not None and row.deleted_at is not None
+    if row is None:
+        return None
+    return cast("str | None", row.deleted_at)
+
+
+def is_thread_in_trash(tx: Tx, thread_id: str) -> bool:
+    return trashed_since(tx, thread_id) is not None
 
 
 def list_threads(tx: Tx, *, state: str | None = None, trash: bool = False, limit: int = 100) -> Sequence[Thread]:
