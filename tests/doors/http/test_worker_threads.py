@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import pytest
 
-from keepbook.doors.http.worker_threads import WorkerThreads
+from keepbook.doors.http.worker_threads import MOST_OF_ONE, WorkerThreads, turn_to_serve
 from keepbook.errors import Invalid
 
 WHO: ContextVar[str] = ContextVar("who", default="nobody")
@@ -108,3 +108,31 @@ def test_told_to_end_they_finish_and_go_and_who_asks_later_finds_new_ones() -> N
         await threads.end()
 
     asyncio.run(asyncio.wait_for(ask(), 60))
+
+
+def test_whatever_else_is_sent_makes_nobody_another_caller() -> None:
+    """Each caller has a few writes at a time: a header that nobody has checked yet gives no further turns."""
+    sent = [
+        *([(b"authorization", b"Bearer kb_1"), (b"cookie", b"a=%d" % nth)] for nth in range(MOST_OF_ONE)),
+        [(b"authorization", b"bearer   kb_1")], [(b"x-other", b"1"), (b"authorization", b"Bearer kb_1")],
+    ]  # fmt: skip
+    pages = [[(b"cookie", b"a=%d; keepbook_session=s1; b=2" % nth)] for nth in range(MOST_OF_ONE + 2)]
+    others = [[(b"authorization", b"Bearer kb_2")], [(b"cookie", b"keepbook_session=s2")]]
+
+    async def ask() -> int:
+        inside, leave = 0, asyncio.Event()
+
+        async def one(headers: list[tuple[bytes, bytes]]) -> None:
+            nonlocal inside
+            async with turn_to_serve({"method": "POST", "headers": headers}):
+                inside += 1
+                await leave.wait()
+
+        asked = [asyncio.create_task(one(headers)) for headers in (*sent, *pages, *others)]
+        await asyncio.sleep(0.1)
+        found = inside
+        leave.set()
+        await asyncio.gather(*asked)
+        return found
+
+    assert asyncio.run(ask()) == 2 * MOST_OF_ONE + len(others)

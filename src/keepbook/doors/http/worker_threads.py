@@ -121,8 +121,7 @@ WORKER_THREADS = WorkerThreads(MOST)
 # Turns of writes
 
 READS = ("GET", "HEAD")
-_TOLD_BY = (b"authorization", b"cookie", b"x-keepbook-owner")
-"""The headers that tell callers apart before one is known."""
+_SESSION = b"keepbook_session="
 
 
 class WriteTurns:
@@ -157,5 +156,19 @@ async def turn_to_serve(scope: Scope) -> AsyncIterator[None]:
         yield
         return
     turns = _TURNS.setdefault(asyncio.get_running_loop(), WriteTurns())
-    async with turns.turn(b"\0".join(value for name, value in scope["headers"] if name in _TOLD_BY)):
+    async with turns.turn(_sender(scope)):
         yield
+
+
+def _sender(scope: Scope) -> bytes:
+    """What tells callers apart before one is known: the key that counts, and the owner it is for. Whatever else is sent
+    makes nobody another."""
+    sent: dict[bytes, bytes] = {}
+    for name, value in scope["headers"]:
+        sent.setdefault(name, value)
+    if b"authorization" in sent:
+        key = sent[b"authorization"].split()[-1:]
+    else:
+        cookies = (one.strip() for one in sent.get(b"cookie", b"").split(b";"))
+        key = [one for one in cookies if one.startswith(_SESSION)][-1:]
+    return b"\0".join((*key, sent.get(b"x-keepbook-owner", b"")))
