@@ -40,6 +40,7 @@ from keepbook.book.ground.one_line_log import get_logger
 from keepbook.book.ground.when import later, stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import proposals
+from keepbook.book.memory.memories import find_row
 from keepbook.book.owners import owners
 from keepbook.book.owners.servers import Servers
 from keepbook.book.recall import rebuild
@@ -52,7 +53,7 @@ from keepbook.errors import KeepbookError, ModelFailed, NotFound
 from keepbook.extension import Extension, load_part
 from keepbook.settings import Settings
 from keepbook.storage.backups import copy, ending
-from keepbook.storage.database import Database
+from keepbook.storage.database import Database, Tx
 
 log: Logger = get_logger(__name__)
 
@@ -62,6 +63,8 @@ ALIVE_EVERY = 60.0
 EMBED = "embed"
 MOST_ERRANDS_AT_ONCE = 4
 """How many errands are performed at a time; those begun by hand over HTTP have a limit of their own, the same."""
+LATE_DAYS = 2
+"""How many days after its day something in the trash still goes at the first look."""
 MOST_OWNERS_EMBEDDED = 1000
 """For how many owners one sweep looks for missing vectors. With more owners it begins at a random one."""
 MOST_VECTORS = 2000
@@ -339,6 +342,8 @@ def _archive(book: Book, item: Due) -> bool:
 def _purge(book: Book, item: Due) -> bool:
     job = Origin("job", "jobs")
     with book.writing() as (tx, _):
+        if _is_first_look(tx, item, find_row(tx, item.id).trashed_at):
+            return False
         due.cancel(tx, due.PURGE, item.id)
         if item.id not in erase.due_for_purge(tx, later(stamp(tx.clock()), days=-TRASH_DAYS)):
             return False
@@ -350,12 +355,24 @@ def _purge(book: Book, item: Due) -> bool:
 def _purge_chat(database: Database, gaps: Gaps, book: Book, item: Due) -> bool:
     """A chat that lay in the trash for long enough, or that somebody was kept from removing."""
     with book.writing() as (tx, _):
+        if _is_first_look(tx, item, threads.trashed_since(tx, item.id)):
+            return False
         if threads.is_thread_in_trash(tx, item.id):
             going.let_go(tx, item.id)
         elif not going.is_going(tx, item.id):
             due.cancel(tx, due.PURGE_CHAT, item.id)
             return False
     return going.remove_left(database, owner=book.owner, thread_id=item.id, gaps=gaps, sweeps=True)
+
+
+def _is_first_look(tx: Tx, item: Due, trashed_at: str | None) -> bool:
+    """Whether something that lay in the trash is found long after its day, for the first time. It stays for one day
+    more: perhaps no sweep came, but perhaps the clock has jumped, and somebody notices."""
+    now = stamp(tx.clock())
+    if trashed_at is None or item.at != later(trashed_at, days=TRASH_DAYS) or later(item.at, days=LATE_DAYS) >= now:
+        return False
+    due.remind(tx, item.work, item.id, later(now, days=1))
+    return True
 
 
 def _expire(book: Book, item: Due) -> bool:

@@ -109,7 +109,7 @@ def test_what_an_agent_put_into_the_trash_waits_for_the_person(kb: Keepbook, ali
     alice.delete(saved[1].id)
     back = agent.post(f"/api/chat/threads/{chats[1].id}/restore")
     assert (back.status_code, back.json()["code"]) == (403, "person_only")
-    clock.forward(days=40)
+    clock.forward(days=31)
     kb.sweep()
     alice.purge()
     assert alice.get(saved[0].id).state == "trash"

@@ -817,6 +817,23 @@ def test_a_program_takes_no_name_of_a_session_away(kb: Any, alice: Any) -> None:
     assert agent.thread("telegram:77:zz").id == ours.id
 
 
+def test_a_session_that_a_program_began_incognito_binds_nothing_that_the_person_says(kb: Any, alice: Any) -> None:
+    agent = kb.book("alice", by="agent")
+    theirs = agent.thread("weather", incognito=True)
+    theirs.add("user", "It may rain")
+    mine = alice.thread("weather")
+    assert (mine.id != theirs.id, mine.thread.incognito) == (True, False)
+    mine.add("user", "I live in Oslo")
+    assert mine.close(offline=True).status == "closed"
+    assert [one.content for one in alice.list()] == ["I live in Oslo"]
+    assert alice.thread("weather").id == mine.id
+    assert theirs.thread.incognito
+    assert [one.text for one in theirs.messages()] == ["It may rain"]
+    private = alice.thread("private", incognito=True)
+    assert alice.thread("private").id == private.id
+    assert alice.verify().ok
+
+
 @pytest.mark.parametrize("parts", [{"deeds": []}, None], ids=["said", "recorded"])
 def test_of_an_incognito_chat_a_program_keeps_and_sees_nothing(kb: Any, alice: Any, parts: Any) -> None:
     agent = kb.book("alice", by="agent", name="Helper")

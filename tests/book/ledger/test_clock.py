@@ -175,3 +175,33 @@ def test_a_book_from_the_future_says_so(kb: Any, clock: Any, caplog: pytest.LogC
     assert "future" in kb.clock_trouble("alice")
     clock.set("2026-12-02T00:00:00Z")
     assert kb.clock_trouble("alice") is None
+
+
+@pytest.mark.parametrize("days", [60, 390])
+def test_a_clock_that_jumps_ahead_empties_no_trash_at_one_look(kb: Any, alice: Any, clock: Any, days: int) -> None:
+    """Within 400 days a clock may be right: nobody wrote for so long. What is found late stays for one more day."""
+    chat = alice.thread("one")
+    chat.add("user", "I live in Oslo")
+    alice.threads.delete(chat.id)
+    memory = alice.remember("Lives in Rome").id
+    alice.delete(memory)
+    clock.forward(days=days)
+    assert not kb.sweep().done.keys() & {"purge", "purge_chat"}
+    clock.forward(hours=23)
+    assert not kb.sweep().done.keys() & {"purge", "purge_chat"}
+    assert alice.restore(memory).state == "active"
+    alice.threads.restore(chat.id)
+    alice.delete(memory)
+    alice.threads.delete(chat.id)
+    clock.forward(days=31)  # swept in time, it goes at once
+    done = kb.sweep().done
+    assert (done["purge"], done["purge_chat"]) == (1, 1)
+
+
+def test_what_no_sweep_found_in_time_goes_a_day_after_it_is_found(kb: Any, alice: Any, clock: Any) -> None:
+    alice.delete(alice.remember("Lives in Rome").id)
+    clock.forward(days=90)
+    assert "purge" not in kb.sweep().done
+    clock.forward(days=7)
+    assert kb.sweep().done["purge"] == 1
+    assert alice.list(state="trash").total == 0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from keepbook.book.chats import adding, going, learned_memories, notes, pencil, threads
+from keepbook.book.chats import adding, learned_memories, notes, pencil, threads
 from keepbook.book.chats.adding import ComingTurn
 from keepbook.book.chats.chat_facts import PERSONS_PART, person_is_heard
 from keepbook.book.chats.closing_result import ClosingResult
@@ -18,7 +18,7 @@ from keepbook.book.ground.limits import clean_chat_mode, clean_json
 from keepbook.book.ground.open_book import OpenBook, beside_memory
 from keepbook.book.ground.when import instant, later, read_moment, stamp
 from keepbook.book.ledger.ledger import present
-from keepbook.book.memory import changes, injections
+from keepbook.book.memory import injections
 from keepbook.book.memory.likeness.put_away import put_away_keys, refuse_forgotten, refuse_words
 from keepbook.book.memory.memories import Written
 from keepbook.book.owners import owners, switches
@@ -265,7 +265,8 @@ class Chats:
             if told.get("session") and self._book.hand.is_program:
                 threads.refuse_our_name(tx, told["session"])
             owners.make_known(tx, stamp(tx.clock()))  # who only chats has a book too
-            thread = threads.start_thread(tx, stamp(tx.clock()), chosen.name, **told)
+            begun_by = self._book.origin.writer()
+            thread = threads.start_thread(tx, stamp(tx.clock()), chosen.name, begun_by=begun_by, **told)
             if is_hidden(self._book, tx, thread):
                 raise threads.no_chat(told["session"])
             return Chat(self._book, thread)
@@ -302,37 +303,15 @@ class Chats:
 
     def delete(self, thread_id: str, *, memories: bool = False, forever: bool = False) -> Thread | None:
         """Move a chat to the trash for 30 days, with the memories learned from it if wanted; or remove it at once."""
-        if forever:
-            self._book.ask("chats.purge")
-        along = self._along(changes.delete)
-        with self._book.writing() as (tx, preset):
-            refuse_persons_chat(self._book, tx, thread_id)
-            thread = threads.trash(tx, thread_id, stamp(tx.clock()), by_person=self._book.hand.is_person)
-            along.begin(tx, preset, learned_memories.learned_from(tx, thread_id) if memories else ())
-        along.end()
-        if not forever:
-            return thread
-        with self._book.writing() as (tx, _):
-            going.let_go(tx, thread_id)
-            going.remove_behind(tx, thread_id)
-            return None
+        from keepbook.book.chats.whole_chats import delete_chat  # most programs delete none
+
+        return delete_chat(self._book, thread_id, None, memories=memories, forever=forever)
 
     def restore(self, thread_id: str) -> Thread:
         """Bring a chat back from the trash, with the memories that went there together with it; or from the archive."""
-        along = self._along(changes.restore_memory)
-        by_person, hours = self._book.hand.is_person, self._book.close_after_hours
-        with self._book.writing() as (tx, preset):
-            refuse_persons_chat(self._book, tx, thread_id)
-            threads.refuse_restoring(tx, thread_id, by_person=by_person)
-            along.begin(tx, preset, learned_memories.trashed_with_chat(tx, threads.get_thread(tx, thread_id)))
-        along.end()
-        with self._book.writing() as (tx, _):
-            return threads.restore_thread(tx, thread_id, close_after_hours=hours, by_person=by_person)
+        from keepbook.book.chats.whole_chats import restore_chat  # as in `delete`
 
-    def _along(self, change: Callable[..., object]) -> learned_memories.WithTheirChat:
-        return learned_memories.WithTheirChat(
-            self._book, lambda tx, preset, id: change(tx, self._book.origin, preset, id)
-        )
+        return restore_chat(self._book, thread_id, None)
 
     def learned(self, thread_id: str) -> Sequence[str]:
         """The ids of the memories that came out of a chat."""

@@ -93,6 +93,10 @@ class WithTheirChat:
         self._ids.extend(ids)
         self._change_some(tx, preset)
 
+    @property
+    def is_done(self) -> bool:
+        return not self._ids
+
     def end(self) -> None:
         """Change all others."""
         gaps = Gaps()

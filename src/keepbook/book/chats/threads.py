@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import Integer, bindparam, insert, select
 
@@ -150,21 +150,39 @@ def start_thread(
     incognito: bool = False,
     mode: str | None = None,
     focus: str | None = None,
+    begun_by: str | None = None,
 ) -> Thread:
-    """Begin a chat, or return the one that this session of an outside agent has begun."""
+    """Begin a chat, or return the one that this session of an outside agent has begun. `begun_by` names the agent or
+    program that asks; None: the person."""
     if session is not None:
         session = clean_line(session, "session", 1, 200)
+        _give_name_to_person(tx, session, begun_by)
         if found := find_session(tx, session):
             return _as_private(found, incognito)
     room_for_chat(tx)
     row = {
         "owner": tx.owner, "id": new_id(), "session": session, "agent": clean_optional(agent, "agent", 200),
         "preset": preset, "state": "active", "incognito": int(incognito), "tier": get_choices(tx).tier, "mode": mode,
-        "focus": clean_optional(focus, "focus", 2000), "created_at": now, "touched_at": now, "turns": 0,
+        "focus": clean_optional(focus, "focus", 2000), "begun_by": begun_by,
+        "created_at": now, "touched_at": now, "turns": 0,
         "extracted_through": 0, "failures": 0, "compressed_through": 0,
     }  # fmt: skip
     tx.conn.execute(insert(threads), row)
     return get_thread(tx, str(row["id"]))
+
+
+def _give_name_to_person(tx: Tx, session: str, begun_by: str | None) -> None:
+    """If the person asks for a session that a program began incognito, that chat gets another name. Else what the
+    person says there would not be remembered, because of somebody else's wish."""
+    if begun_by is not None:
+        return
+    theirs = threads.c.session == session, threads.c.incognito == 1, threads.c.begun_by.isnot(None)
+    query = select(threads.c.id).where(threads.c.owner == tx.owner, *theirs)
+    for id in tx.conn.execute(query).scalars().all():
+        _set(tx, id, session=f"{session[:MOST_OF_SESSION]} ({id})")
+
+
+MOST_OF_SESSION = 180
 
 
 def _as_private(thread: Thread, incognito: bool) -> Thread:
@@ -366,9 +384,16 @@ def refuse_trash(thread: Thread) -> None:
         raise Conflict(f"chat {thread.id} is in the trash; restore it first", code="trash")
 
 
-def is_thread_in_trash(tx: Tx, thread_id: str) -> bool:
+def trashed_since(tx: Tx, thread_id: str) -> str | None:
+    """When a chat was moved to the trash, if it is there."""
     row = _find(tx, thread_id)
-    return row is not None and row.deleted_at is not None
+    if row is None:
+        return None
+    return cast("str | None", row.deleted_at)
+
+
+def is_thread_in_trash(tx: Tx, thread_id: str) -> bool:
+    return trashed_since(tx, thread_id) is not None
 
 
 def list_threads(tx: Tx, *, state: str | None = None, trash: bool = False, limit: int = 100) -> Sequence[Thread]:

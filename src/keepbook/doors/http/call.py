@@ -142,11 +142,11 @@ class Call:
             return made[0]
         return self._answer_again(found, respond)
 
-    def write_in_pieces(self, do: Callable[[Book, idempotency.Keyed | None], Any]) -> Response:
+    def write_in_pieces(self, do: Callable[[Book, idempotency.Keyed | None], Any], status: int = 200) -> Response:
         """The same of what has transactions of its own: the answer is stored in the last of them."""
 
         def respond() -> Response:
-            return self._to_response(do(self.book, None), 200, None)
+            return self._to_response(do(self.book, None), status, None)
 
         if self._key is None:
             return respond()
@@ -154,9 +154,9 @@ class Call:
         found = self._stored_answer(sent)
         if found is not None:
             return self._answer_again(found, respond)
-        keyed = idempotency.Keyed(self._key, sent, lambda done: _stored(self._to_response(done, 200, None)))
+        keyed = idempotency.Keyed(self._key, sent, lambda done: _stored(self._to_response(done, status, None)))
         try:
-            return self._to_response(do(self.book, keyed), 200, None)
+            return self._to_response(do(self.book, keyed), status, None)
         except idempotency.AnsweredMeanwhile as answered:
             return self._answer_again(answered.answer, respond)
 

@@ -46,13 +46,15 @@ threads: Table = declare_table(
     Column("compressed", Word),
     # The turns that the person took out of what a model is sent, as a list.
     Column("out_of_view", Word),
+    # The agent or program that began it; NULL: the person, or somebody before this was noted.
+    Column("begun_by", Word),
     PrimaryKeyConstraint("owner", "id"),
     CheckConstraint("extracted_through BETWEEN 0 AND turns", name="watermark_within_the_chat"),
     exported="thread",
     ids=("id",),
     covered=True,
     passing=("closing_until", "closing_by"),
-    younger=("out_of_view",),
+    younger=("out_of_view", "begun_by"),
     may_go=True,
 )
 IS_GOING: ColumnElement[bool] = threads.c.state == GOING

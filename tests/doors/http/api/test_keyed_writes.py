@@ -9,7 +9,8 @@ import pytest
 from fastapi.testclient import TestClient
 from tests.embedding import Watching, meant
 
-from keepbook.book.ground import idempotency
+from keepbook.book.chats import learned_memories
+from keepbook.book.ground import idempotency, in_pieces
 from keepbook.book.text.indexes import turn_index
 from keepbook.book.text.indexes.turn_index import term_weights
 from keepbook.book.upkeep import importing
@@ -126,3 +127,25 @@ def test_what_writes_nothing_is_answered_once_too(mine: TestClient) -> None:
     id = mine.post(path, json={"content": "Lives in Oslo"}).json()["id"]
     again = [mine.post(path, json={"content": "Lives in Oslo"}, headers=KEY).json() for _ in range(2)]
     assert [one["id"] for one in again] == [id, id]
+
+
+def test_a_chat_with_its_memories_is_deleted_in_pieces_with_a_key_too(
+    kb: Any, mine: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice, bob = kb.book("alice"), kb.book("bob")
+    chat = alice.threads.start()
+    for nth in range(4):
+        alice.remember(f"Said here, {nth}", thread_id=chat.id, force=True)
+    monkeypatch.setattr(learned_memories, "PIECE_SECONDS", 0)
+    monkeypatch.setattr(in_pieces.Gaps, "wait", lambda _: bob.remember(f"Bob's turn {bob.list().total}", force=True))
+    path = f"/api/chat/threads/{chat.id}"
+    told = [mine.delete(path, params={"memories": True}, headers=KEY) for _ in range(2)]
+    assert [one.status_code for one in told] == [200, 200]
+    assert told[0].json() == told[1].json()
+    assert (alice.list().total, alice.list(state="trash").total, bob.list().total) == (0, 4, 3)
+    back = [mine.post(f"{path}/restore", headers={"Idempotency-Key": "back"}) for _ in range(2)]
+    assert (back[0].json(), back[1].headers["Idempotency-Replayed"]) == (back[1].json(), "true")
+    assert (alice.list().total, bob.list().total) == (4, 6)
+    gone = [mine.delete(path, params={"forever": True}, headers={"Idempotency-Key": "gone"}) for _ in range(2)]
+    assert [one.status_code for one in gone] == [204, 204]
+    assert alice.verify().ok

@@ -42,6 +42,18 @@ def bar(at: Any, prices: str, timeframe: str = "1h") -> str:
 HEAD = "symbol,timeframe,time,open,high,low,close,volume\n"
 
 
+def test_with_memory_off_only_the_person_reads_what_was_said_in_a_run(kb: Any, alice: Any, desk: Any) -> None:
+    said = [{"role": "tool", "text": "Owns a telescope"}, {"role": "assistant", "text": "Long."}]
+    made = alice.decisions.record(desk.id, LONG, transcript=said)
+    agent = kb.book("alice", by="agent")
+    assert len(agent.runs.transcript(made.run_id)) == 2
+    alice.choose(memory=False)
+    with pytest.raises(NotAllowed) as refused:
+        agent.runs.transcript(made.run_id)
+    assert refused.value.code == "memory_off"
+    assert len(alice.runs.transcript(made.run_id)) == 2
+
+
 def test_a_card_made_elsewhere_is_a_run_like_any_other(alice: Any, desk: Any) -> None:
     said = [{"role": "user", "text": "What now?"}, {"role": "assistant", "text": "Long."}]
     made = alice.decisions.record(desk.id, LONG, transcript=said, link="https://example.org/7", key="a-1")

@@ -290,3 +290,20 @@ def test_all_of_it_goes_with_its_owner(kb: Any, alice: Any) -> None:
 def test_a_trade_that_closed_at_no_instant_does_not_come_in(at: str) -> None:
     with pytest.raises(Invalid, match="is no exit_time of a trade"):
         import_checks.check_import({"trade": [{"id": "abcdefgh", "exit_time": at}]}, Actor("person"), TABLES)
+
+
+@pytest.mark.parametrize("engine_name", ["postgresql"], indirect=True)
+def test_taking_back_a_load_looks_at_each_former_trade_a_few_times(alice: Any, trading: Trading) -> None:
+    """It looked at all of them for each: minutes for some thousand."""
+    begins = datetime(2025, 1, 1, tzinfo=UTC)
+    times = [(begins + timedelta(minutes=nth), begins + timedelta(minutes=nth + 1)) for nth in range(300)]
+    rows = [
+        f"Floor,BTC/USDT,long,1,{stamp(entry)},60000,{stamp(exit)},61000,1,,,,,,k{nth}"
+        for nth, (entry, exit) in enumerate(times)
+    ]
+    assert trading.load("trades", [HEADER, *rows]).added == 300
+    with alice.writing() as (tx, _):
+        alice.take_back(alice.loads()[0].nth)
+        looked = "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relname = 'former_trades'"
+        assert tx.conn.exec_driver_sql(looked).scalar() < 20 * 300
+    assert known(alice) == []

@@ -14,6 +14,7 @@ from fastapi.responses import Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
+from keepbook.book.chats import whole_chats
 from keepbook.book.chats.closing_result import ClosingResult
 from keepbook.book.chats.face import NewTurn
 from keepbook.book.chats.notes import Note
@@ -216,12 +217,15 @@ def change_chat(call: WriteChatsCall, id: ThreadIdPath, changed: ChangedThread) 
 @router.delete("/chat/threads/{id}", response_model=Thread, responses={204: {"description": "Gone for good"}})
 def delete_chat(call: WriteChatsCall, id: ThreadIdPath, memories: bool = False, forever: bool = False) -> Response:
     """Into the trash for 30 days, with the memories learned from it if wanted."""
-    return call.write(lambda book: book.threads.delete(id, memories=memories, forever=forever), 204 if forever else 200)
+    return call.write_in_pieces(
+        lambda book, keyed: whole_chats.delete_chat(book, id, keyed, memories=memories, forever=forever),
+        204 if forever else 200,
+    )
 
 
 @router.post("/chat/threads/{id}/restore", response_model=Thread)
 def restore_chat(call: WriteChatsCall, id: ThreadIdPath) -> Response:
-    return call.write(lambda book: book.threads.restore(id))
+    return call.write_in_pieces(lambda book, keyed: whole_chats.restore_chat(book, id, keyed))
 
 
 @router.post("/chat/threads/{id}/close", response_model=ClosingResult, responses=problem_answers(502))

@@ -34,8 +34,9 @@ class NewText(RequestBody):
     version: int | None = Field(None, description="The version it is based on; 0: there is none of that name.")
 
 
-MOST_WRITTEN = 60
-"""How many texts one request may write: nobody else can write meanwhile. Removing them is quicker."""
+MOST_WRITTEN, MOST_LETTERS = 60, 250_000
+"""How many texts one request may write, and how long they may be together: nobody else can write meanwhile. Removing
+them is quicker."""
 
 
 class TextChanges(RequestBody):
@@ -78,6 +79,9 @@ def write_texts(call: WriteMemoriesCall, told: TextChanges) -> Response:
     wanted = [TextChange(**change.model_dump()) for change in told.changes]
     if sum(one.line is not None for one in wanted) > MOST_WRITTEN:
         raise Invalid(f"write at most {MOST_WRITTEN} texts at once, and the rest after them", field="changes")
+
+    if len(wanted) > 1 and sum(len(one.body) for one in wanted) > MOST_LETTERS:
+        raise Invalid(f"write at most {MOST_LETTERS:,} letters at once, and the rest after them", field="changes")
 
     def do(book: Book) -> WrittenTexts:
         scoped = [replace(one, scope=call.scope(one.scope) or one.scope) for one in wanted]

@@ -20,11 +20,13 @@ BEGIN
 END $$;
 CREATE TRIGGER fills_never_vanish BEFORE DELETE ON fills FOR EACH ROW EXECUTE FUNCTION keepbook_fills_go_with_their_load();
 
-CREATE FUNCTION keepbook_trades_go_once_former() RETURNS trigger LANGUAGE plpgsql AS $$
+-- In the order of the primary key and by nothing else: else all former trades may be looked through for each that goes.
+CREATE FUNCTION keepbook_trades_go_once_former() RETURNS trigger LANGUAGE plpgsql
+  SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
 BEGIN
   IF NOT keepbook_erased(OLD.owner, '*')
-    AND NOT EXISTS (SELECT 1 FROM former_trades WHERE owner = OLD.owner AND deployment_id = OLD.deployment_id
-                      AND exit_time = OLD.exit_time AND key = OLD.key AND batch = OLD.batch) THEN
+    AND (SELECT batch FROM former_trades WHERE owner = OLD.owner AND deployment_id = OLD.deployment_id
+           AND exit_time = OLD.exit_time AND key = OLD.key AND batch = OLD.batch ORDER BY went LIMIT 1) IS NULL THEN
     PERFORM keepbook_refuse('a trade goes once it is kept as former, or by an erasure');
   END IF;
   RETURN OLD;

@@ -124,6 +124,7 @@ CREATE TABLE threads (
 	compressed_through INTEGER NOT NULL,
 	compressed TEXT COLLATE "C",
 	out_of_view TEXT COLLATE "C",
+	begun_by TEXT COLLATE "C",
 	PRIMARY KEY (owner, id),
 	CONSTRAINT watermark_within_the_chat CHECK (extracted_through BETWEEN 0 AND turns)
 );
@@ -1124,7 +1125,7 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER threads_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "session", "agent", "preset", "title", "titled_by", "state", "incognito", "tier", "mode", "focus", "created_at", "touched_at", "deleted_at", "turns", "summary", "extracted_through", "failures", "failure", "compressed_through", "compressed", "out_of_view"
+CREATE TRIGGER threads_is_noted AFTER INSERT OR DELETE OR UPDATE OF "owner", "id", "session", "agent", "preset", "title", "titled_by", "state", "incognito", "tier", "mode", "focus", "created_at", "touched_at", "deleted_at", "turns", "summary", "extracted_through", "failures", "failure", "compressed_through", "compressed", "out_of_view", "begun_by"
   ON threads FOR EACH ROW EXECUTE FUNCTION keepbook_note_threads();
 CREATE FUNCTION keepbook_note_messages() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -2557,11 +2558,13 @@ BEGIN
 END $$;
 CREATE TRIGGER fills_never_vanish BEFORE DELETE ON fills FOR EACH ROW EXECUTE FUNCTION keepbook_fills_go_with_their_load();
 
-CREATE FUNCTION keepbook_trades_go_once_former() RETURNS trigger LANGUAGE plpgsql AS $$
+-- In the order of the primary key and by nothing else: else all former trades may be looked through for each that goes.
+CREATE FUNCTION keepbook_trades_go_once_former() RETURNS trigger LANGUAGE plpgsql
+  SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off AS $$
 BEGIN
   IF NOT keepbook_erased(OLD.owner, '*')
-    AND NOT EXISTS (SELECT 1 FROM former_trades WHERE owner = OLD.owner AND deployment_id = OLD.deployment_id
-                      AND exit_time = OLD.exit_time AND key = OLD.key AND batch = OLD.batch) THEN
+    AND (SELECT batch FROM former_trades WHERE owner = OLD.owner AND deployment_id = OLD.deployment_id
+           AND exit_time = OLD.exit_time AND key = OLD.key AND batch = OLD.batch ORDER BY went LIMIT 1) IS NULL THEN
     PERFORM keepbook_refuse('a trade goes once it is kept as former, or by an erasure');
   END IF;
   RETURN OLD;

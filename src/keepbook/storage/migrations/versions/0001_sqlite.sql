@@ -140,6 +140,7 @@ CREATE TABLE threads (
 	compressed_through INTEGER NOT NULL,
 	compressed TEXT,
 	out_of_view TEXT,
+	begun_by TEXT,
 	PRIMARY KEY (owner, id),
 	CONSTRAINT watermark_within_the_chat CHECK (extracted_through BETWEEN 0 AND turns)
 )
@@ -1154,7 +1155,7 @@ END;
 CREATE TRIGGER threads_made_is_noted AFTER INSERT ON threads BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (NEW.owner, 'threads', NEW."id", 1);
 END;
-CREATE TRIGGER threads_changed_is_noted AFTER UPDATE OF "owner", "id", "session", "agent", "preset", "title", "titled_by", "state", "incognito", "tier", "mode", "focus", "created_at", "touched_at", "deleted_at", "turns", "summary", "extracted_through", "failures", "failure", "compressed_through", "compressed", "out_of_view" ON threads BEGIN
+CREATE TRIGGER threads_changed_is_noted AFTER UPDATE OF "owner", "id", "session", "agent", "preset", "title", "titled_by", "state", "incognito", "tier", "mode", "focus", "created_at", "touched_at", "deleted_at", "turns", "summary", "extracted_through", "failures", "failure", "compressed_through", "compressed", "out_of_view", "begun_by" ON threads BEGIN
   INSERT OR IGNORE INTO touched (owner, what, key, fresh) VALUES (OLD.owner, 'threads', OLD."id", 0);
 END;
 CREATE TRIGGER threads_removed_is_noted AFTER DELETE ON threads BEGIN
