@@ -432,6 +432,22 @@ def test_a_remembered_session_is_not_quietly_taken_for_an_incognito_one(alice: A
     assert alice.thread("private").thread.incognito
 
 
+def test_an_agent_is_shown_the_block_of_the_persons_chat_and_fixes_nothing(kb: Any, alice: Any) -> None:
+    agent = kb.book("alice", by="agent", name="Helper")
+    agent.remember("Sells yachts", scope="evil")
+    chat = alice.threads.start()
+    assert "Sells yachts" in agent.threads.get(chat.id).inject(scope="evil")
+    agent.threads.get(chat.id).inject()
+    alice.remember("Lives in Oslo")
+    block = chat.inject()
+    assert ("Lives in Oslo" in block, "Sells yachts" in block) == (True, False)
+    assert agent.threads.get(chat.id).inject() == block
+    own = agent.threads.start()
+    first = own.inject()
+    alice.remember("Plays chess on Sundays")
+    assert own.inject() == first
+
+
 def test_with_memory_off_nothing_is_injected_or_learned_not_even_later(alice: Any, chat: Chat) -> None:
     alice.remember("Drinks green tea")
     alice.choose(memory=False)

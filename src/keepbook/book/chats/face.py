@@ -195,7 +195,8 @@ class Chat:
             return threads.messages_of(tx, self.id)
 
     def inject(self, *, scope: str | None = None) -> str:
-        """The memory block of this chat: rendered once, then the same bytes. Incognito chats have none."""
+        """The memory block of this chat: rendered once, then the same bytes. Incognito chats have none. An agent that
+        asks before the person's own chat has one is shown it, and fixes nothing."""
         with beside_memory(self.book).writing() as (tx, _):  # a block that is not wanted is empty
             thread = self._shown(tx)
             if thread.incognito or not switches.is_memory_on(tx):
@@ -204,6 +205,9 @@ class Chat:
             scope = scope or thread.agent
             is_own = scope == thread.agent
             session, space = injections.key_of_chat(tx, self.id, self.session, preset.name, scope, is_own=is_own)
+            only_looks = self.book.origin.writer() is not None and threads.is_begun_by_person(tx, self.id)
+            if only_looks and injections.find_injection(tx, session, space) is None:
+                return injections.preview(tx, preset, present(tx), scope=scope).text
             return injections.inject(tx, preset, present(tx), session, scope=scope, space=space)
 
     def pencil(self) -> Sequence[Pencil]:

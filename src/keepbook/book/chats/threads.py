@@ -171,6 +171,12 @@ def start_thread(
     return get_thread(tx, str(row["id"]))
 
 
+def is_begun_by_person(tx: Tx, id: str) -> bool:
+    """Whether the person began a chat, and no agent or program."""
+    mine = select(threads.c.begun_by).where(threads.c.owner == tx.owner, threads.c.id == id)
+    return tx.conn.execute(mine).scalar() is None
+
+
 def _give_name_to_person(tx: Tx, session: str, begun_by: str | None) -> None:
     """If the person asks for a session that a program began incognito, that chat gets another name. Else what the
     person says there would not be remembered, because of somebody else's wish."""

@@ -400,8 +400,13 @@ def resolve(tx: Tx, ref: object, *, put_away: bool = False) -> str:
         more = ""
         if len(matches) > 8:
             more = f"; and {len(matches) - 8} more"
-        raise Ambiguous(f"{piece!r} fits {len(matches)} memories; name one by its id: {shown}{more}", matches)
+        told = f"{piece!r} fits {len(matches)} memories; name one by its id: {shown}{more}"
+        raise Ambiguous(told, matches[:MOST_CANDIDATES])
     return str(matches[0][0])
+
+
+MOST_CANDIDATES = 100
+"""So many of the memories that a reference fits are named."""
 
 
 def _references(content: str) -> str:

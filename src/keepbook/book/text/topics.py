@@ -196,7 +196,7 @@ MOST_BY_MEANING = 12
 """How many sentences of a text are examined by meaning, each by itself."""
 PART_WORDS = 3
 """A part of a sentence that is examined by itself has so many words at least."""
-_BETWEEN = regex(r"[,;:()–—]")
+_BETWEEN = regex(r"[,;:()|/–—]| - ")
 
 
 @lru_cache(maxsize=8)

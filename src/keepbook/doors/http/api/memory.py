@@ -232,7 +232,8 @@ def audit_book(call: Checking) -> Response:
 
 @router.get("/find", response_model=FoundMemory)
 def find_memory(
-    call: ReadMemoriesCall, ref: Annotated[str, Query(description="Its id, or a piece of what it says.")]
+    call: ReadMemoriesCall,
+    ref: Annotated[str, Query(description="Its id, or a piece of what it says.", max_length=500)],
 ) -> Response:
     """The id behind a reference; 409 with `candidates` where several memories fit."""
     return json_response(FoundMemory(call.book.find(ref)))
