@@ -66,9 +66,7 @@ def test_types_hold_under_mypy_strict(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("MYPYPATH", os.pathsep.join(str(folder) for folder in tmp_path.iterdir()))
     # What it learns of types it keeps to its end: looking for garbage in it is a twelfth of its time. It turns that on.
     quiet = "import gc; gc.disable(); gc.enable = gc.disable"
-    # In a new checkout nobody will ask again, and to write down what was found is a fifth of its time.
-    kept = [] if (ROOT / ".mypy_cache").exists() else ["--cache-dir", os.devnull]
-    _passes("-c", f"{quiet}; from mypy.__main__ import console_entry; console_entry()", *kept, "src", *map(str, shown))
+    _passes("-c", f"{quiet}; from mypy.__main__ import console_entry; console_entry()", "src", *map(str, shown))
 
 
 def test_imports_point_down_only() -> None:

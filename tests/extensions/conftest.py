@@ -2,12 +2,11 @@
 
 from tests.doors.conftest import ask, keepbook_command, run, run_without_book
 from tests.doors.http.conftest import app, client, mine
-from tests.doors.http.web.conftest import browser_address, browser_and_loop, npm
+from tests.doors.http.web.conftest import browser_and_loop, npm
 
 __all__ = [
     "app",
     "ask",
-    "browser_address",
     "browser_and_loop",
     "client",
     "keepbook_command",

@@ -53,14 +53,11 @@ class Raw:
 
     def __init__(self, address: str, way: str) -> None:
         self.way = way
-        self._connection: Any
+        self._connection = _connected(address, way)
         if way == SQLITE:
-            self._connection = sqlite3.connect(address, isolation_level=None)
             self._connection.execute("BEGIN IMMEDIATE")
-        else:
-            self._connection = _connected(address, way)
-            if way == APP:
-                self._connection.execute("SELECT keepbook_serve('alice')")
+        elif way == APP:
+            self._connection.execute("SELECT keepbook_serve('alice')")
 
     def run(self, statement: str, values: dict[str, Any] | None = None) -> list[tuple[Any, ...]]:
         if self.way != SQLITE:
@@ -86,20 +83,30 @@ class Raw:
         return dict(zip(names, found[0], strict=True))
 
     def close(self) -> None:
-        if self.way == SQLITE:
-            self._connection.execute("ROLLBACK")
-            self._connection.close()
-        else:  # for the next attack: a server knows its tables and guards once they were used
-            self._connection.rollback()
+        """The connection is for the next attack: it knows the tables and guards once they were used."""
+        self._connection.rollback()
 
 
-_OPEN: dict[tuple[str, str], "psycopg.Connection[Any]"] = {}
+_OPEN: dict[tuple[str, str], Any] = {}
 
 
-def _connected(address: str, way: str) -> "psycopg.Connection[Any]":
+def _connected(address: str, way: str) -> Any:
     if (address, way) not in _OPEN:
-        _OPEN[address, way] = psycopg.connect(address, options="-c role=keepbook_app" if way == APP else "")
+        _OPEN[address, way] = _connect(address, way)
     return _OPEN[address, way]
+
+
+def _connect(address: str, way: str) -> Any:
+    if way == SQLITE:
+        return sqlite3.connect(address, isolation_level=None)
+    return psycopg.connect(address, options="-c role=keepbook_app" if way == APP else "")
+
+
+@pytest.fixture(scope="module")
+def _closed() -> Iterator[None]:
+    yield
+    while _OPEN:
+        _OPEN.popitem()[1].close()
 
 
 # --- the book under attack -------------------------------------------------------------------------------
@@ -194,17 +201,17 @@ def _runs_of(book: Any, desk: Any) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def sqlite_book(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, str]]:
+def sqlite_book(_closed: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, str]]:
     address = str(tmp_path_factory.mktemp("attacked") / "book.db")
     return address, make_book(address)
 
 
 @pytest.fixture(scope="module")
-def postgresql_book(postgres_admin_url: str, postgres_template: str) -> Iterator[tuple[str, dict[str, str]]]:
+def postgresql_book(
+    _closed: None, postgres_admin_url: str, postgres_template: str
+) -> Iterator[tuple[str, dict[str, str]]]:
     with databases.database(postgres_admin_url, postgres_template) as address:
         yield address, make_book(address)
-        while _OPEN:
-            _OPEN.popitem()[1].close()
 
 
 @dataclass

@@ -5,13 +5,9 @@ without a browser, for what forms do where no script runs. Both are alice, whose
 """
 
 import asyncio
-import json
 import os
 import shutil
-import signal
 import socket
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -133,34 +129,21 @@ def npm(pytestconfig: pytest.Config) -> Path:
 
 
 @pytest.fixture(scope="session")
-def browser_address(npm: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where a browser with the usual fonts is reached; started once. Where there is none these tests fail, for nothing
-    else shows what a person sees."""
-    folder = tmp_path_factory.mktemp("browser")
-    own = [str(one) for one in CHROMIUM if one.exists()]
-    (folder / "how.json").write_text(
-        json.dumps({"args": FLAGS, "headless": True} | ({"executablePath": own[0]} if own else {}))
-    )
-    line = [sys.executable, "-m", "playwright", "launch-server", "--browser", "chromium"]
-    process = subprocess.Popen(
-        [*line, "--config", str(folder / "how.json")],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "FONTCONFIG_FILE": str(fonts(npm, folder))},
-        start_new_session=True,  # the program that is started starts another, and that the browser
-    )
-    assert process.stdout is not None
-    yield process.stdout.readline().strip()
-    os.killpg(process.pid, signal.SIGTERM)
-    process.communicate()
-
-
-@pytest.fixture(scope="session")
-def browser_and_loop(browser_address: str) -> Iterator[tuple[Browser, asyncio.AbstractEventLoop]]:
-    """Reached once. Playwright keeps an event loop running in this thread, where other tests need theirs: it runs on
+def browser_and_loop(
+    npm: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Browser, asyncio.AbstractEventLoop]]:
+    """A browser with the usual fonts, started once. Where there is none these tests fail, for nothing else shows what
+    a person sees. Playwright keeps an event loop running in this thread, where other tests need theirs: it runs on
     while pages are looked at."""
+    folder = tmp_path_factory.mktemp("browser")
+    own = next((str(one) for one in CHROMIUM if one.exists()), None)
     with sync_playwright() as playwright:
-        browser, loop = playwright.chromium.connect(browser_address), asyncio.get_running_loop()
+        browser = playwright.chromium.launch(
+            args=FLAGS,
+            executable_path=own,
+            env={**os.environ, "FONTCONFIG_FILE": str(fonts(npm, folder))},
+        )
+        loop = asyncio.get_running_loop()
         asyncio._set_running_loop(None)
         yield browser, loop
         asyncio._set_running_loop(loop)
