@@ -130,6 +130,6 @@ def test_a_model_that_was_asked_once_is_called_by_its_own_name_alone() -> None:
         "Advisor",
         "claude-cli",
     ]
-    for file in ("/home/ines/models/Small-1B.gguf", "C:\\models\\Small-1B.gguf", "Small-1B.gguf"):
+    for file in ("/srv/models/Small-1B.gguf", "C:\\models\\Small-1B.gguf", "Small-1B.gguf"):
         assert Address("openai", file, "http://localhost:8080/v1").called == "Small-1B (llama.cpp)"
         assert own_name(f"openai:{file}") == "Small-1B"

@@ -107,7 +107,7 @@ def test_a_table_of_whole_trades_names_its_currency_in_a_column(alice: Any) -> N
         "2026-01-05 10:00,2026-01-05 12:00,ACME,buy,1,10,12,GBP\n"
     )
     alice.trading.bring_in(table.encode())
-    assert [one.currency for one in alice.trading.deployments()] == ["GBP"]
+    assert [(one.name, one.currency) for one in alice.trading.deployments()] == [("Trades GBP", "GBP")]
 
 
 def test_nothing_chosen_and_nothing_readable_are_said_at_the_file(client: TestClient) -> None:

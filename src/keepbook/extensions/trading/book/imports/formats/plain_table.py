@@ -92,7 +92,7 @@ def format_of_mapping(mapping: Mapping[str, str]) -> FileFormat:
         yield from row_by_row(read_one)(renamed, reader)
 
     used = frozenset(theirs) | frozenset(name for names in OURS.values() for name in names)
-    return FileFormat("plain", PLAIN, (frozenset(theirs),), used, read)
+    return FileFormat("plain", PLAIN, (frozenset(theirs),), used, read, whose="Trades")
 
 
 def _find_columns(table: FileTable, theirs: Mapping[str, str]) -> dict[str, str]:
