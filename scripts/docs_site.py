@@ -35,7 +35,10 @@ BESIDE = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 """What stands beside `docs/` and belongs on the site."""
 TO_TAKE = ["compose.yaml", "Dockerfile", "deploy"]
 """Files and folders that a page tells to use; they stand on the site as they are."""
-NOT_RUN = "not run by the tests: it needs a server, a model, the network or your own program"
+FIRST = "---\nsearch:\n  boost: 3\n---\n\n"
+FOUND_FIRST = ("README.md", "quickstart.md", "production.md")
+"""Pages that stand before others in what the search finds: what newcomers look for is told there."""
+NOT_RUN = "as on your machine: needs a server, a model, the network or your own program"
 _FENCE = re.compile(r"^```(?P<language>\w+)(?P<marks> [^\n`]+)$", re.MULTILINE)
 _ITEM = re.compile(r"\[(?P<title>[^\]]+)\]\((?P<page>[^)#]+\.md)\)")
 ROOMS: dict[str, type] = {"book.threads": Chats, "a chat": Chat, "book.notes": Journal, "book.spending": Spending}
@@ -238,7 +241,8 @@ def gather() -> None:
         target = PAGES / ("index.md" if source == DOCS / "README.md" else source.relative_to(DOCS))
         if source.suffix == ".md":
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(page(source.read_text(encoding="utf-8")), encoding="utf-8")
+            first = FIRST if source.relative_to(DOCS).as_posix() in FOUND_FIRST else ""
+            target.write_text(first + page(source.read_text(encoding="utf-8")), encoding="utf-8")
         elif source.is_file():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, target)

@@ -295,7 +295,7 @@ def test_the_assistant_asks_before_it_keeps_something_close(kb: Keepbook, alice:
     no = refused(tools, "add_to_memory", "similar", **call)
     assert no.text == (
         "Not saved. Close to it is already stored:\n"
-        f"[{id}] Sarah is in Sales (person; about Sarah)\n"
+        f"[{id}] Sarah is in Sales (person; about Sarah; by agent)\n"
         "If this is the same matter, call update_memory with its id. If it is another fact, repeat with force = true."
     )
     assert [memory["id"] for memory in no.data["similar"]] == [id]

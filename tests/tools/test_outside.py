@@ -32,6 +32,23 @@ def test_an_agent_brings_back_what_agents_put_away(kb: Any, alice: Any) -> None:
     assert tools.call("restore", {"memory": id}).memory_event is None
 
 
+def test_what_is_nowhere_to_be_brought_back_is_not_looked_for_in_lists(kb: Any) -> None:
+    refused = tools_of(kb).call("restore", {"memory": "nosuch12"})
+    assert refused.error == "not_found"
+    assert "put away or not" in refused.text
+    assert "list_memories" not in refused.text
+
+
+def test_a_list_says_which_agent_worded_a_line(kb: Any, alice: Any) -> None:
+    kb.book("alice", by="agent", name="Helper").remember("Lives in Oslo", category="profile")
+    alice.remember("Likes tea")
+    told = tools_of(kb).call("list_memories").text
+    assert "Lives in Oslo (profile; by Helper)" in told
+    assert "Likes tea (fact)" in told
+    alice.confirm("Oslo")
+    assert "Lives in Oslo (profile)" in tools_of(kb).call("list_memories").text
+
+
 @pytest.mark.parametrize(
     ("does", "op", "content"),
     [

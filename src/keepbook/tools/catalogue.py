@@ -276,6 +276,8 @@ class ToolSet:
                 yield f"If this is the same matter, {way}. If it is another fact, repeat with {force} = true."
             case Conflict(code="archived" | "trash"):
                 yield "Only the person can restore it."
+            case NotFound() if "put_away" in error.details:
+                yield "What was put away is in no list; use the id that the answer named when it was put away."
             case NotFound(field="ref" | "id"):
                 ways = [can[operation] for operation in ("list", "recall") if operation in can]
                 yield f"Look with {' or '.join(ways)}, then use an id." if ways else "Use a piece of what it says."

@@ -17,7 +17,7 @@ from keepbook.book.ground.to_json import to_json
 from keepbook.book.memory.links import Link
 from keepbook.book.memory.memories import Memory, State, Version, Written
 from keepbook.book.recall.memories import Hit
-from keepbook.book.text.quotation import is_guess, shown_text
+from keepbook.book.text.quotation import is_an_agents, is_guess, shown_text
 from keepbook.presets import Argument
 from keepbook.tools.chat_turns import FoundChatTurns, FoundEvents, recall_chats, timeline
 from keepbook.tools.definition import READS, Annotations, ToolAnswer
@@ -36,9 +36,11 @@ _STATE = ("category", "subject", "confidence", "version", "last_confirmed_at", "
 
 
 def line(memory: Memory) -> str:
-    """A memory in one line: its id, what it says, and what a reader must know about it."""
+    """A memory in one line: its id, what it says, and what a reader must know about it: also which agent worded it."""
+    by = is_an_agents(memory.source, memory.written_by, memory.last_confirmed_at)
     notes = [memory.category or "", memory.subject and f"about {memory.subject}"]
     notes += ["inferred" if is_guess(memory) else "", "" if memory.current else "not true now"]
+    notes.append(f"by {memory.written_by}" if by else "")
     told = "; ".join(note for note in notes if note)
     return f"[{memory.id}] {shown_text(memory)}" + (f" ({told})" if told else "")
 

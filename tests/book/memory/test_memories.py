@@ -1015,6 +1015,14 @@ def test_pages_hold_every_memory_once_in_order_of_creation(alice: Any, limit: in
     assert seen == ids
 
 
+@pytest.mark.parametrize("more", [{}, {"q": "tea"}])
+def test_a_cursor_that_is_none_is_refused_and_is_no_end(alice: Any, more: dict[str, str]) -> None:
+    alice.remember("Likes tea")
+    with pytest.raises(Invalid) as refused:
+        alice.list(cursor="zzz", **more)
+    assert refused.value.field == "cursor"
+
+
 def test_a_limit_that_is_no_number_of_lines_is_refused(alice: Any) -> None:
     for wrong in (0, -1, "3", 2.5):
         with pytest.raises(Invalid) as refused:

@@ -344,7 +344,7 @@ def test_a_server_that_does_not_answer_is_named_without_its_password(keepbook_co
 
 @pytest.mark.parametrize("engine_name", ["postgresql"], indirect=True)
 def test_a_server_without_the_schema_asks_for_the_upgrade(keepbook_command: Run, empty_url: str) -> None:
-    refused(keepbook_command("list", "--db", empty_url), "keepbook db upgrade")
+    refused(keepbook_command("list", "--db", empty_url), " db upgrade` as its administrator", "`keepbook --db ")
     gc.collect()  # a refused opening leaves no connection behind, which would warn here
 
 

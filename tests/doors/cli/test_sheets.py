@@ -142,6 +142,17 @@ def test_what_is_there_already_is_said_plainly(here: Run) -> None:
     assert "keepbook update" in close
 
 
+def test_nothing_is_said_twice_or_of_what_is_not_there(here: Run, tmp_path: Path) -> None:
+    here("remember", "Age: 31", "--subject", "age")
+    assert "age: Age" not in here("list").out
+    assert "nothing is written in it yet" in here("verify", "--owner", "nobody").out
+    file = tmp_path / "mem0.json"
+    file.write_text(json.dumps([{"memory": "Likes tea", "hash": "1"}, {"memory": "Is tall"}, {"hash": "2"}]))
+    told = here("import", file, "--dry-run").out
+    assert "1 thing would stay out:" in told
+    assert re.search(r"where +why$", told, re.MULTILINE), "no column without words"
+
+
 def test_a_list_fits_eighty_columns_and_starts_with_ids(months: Run) -> None:
     out = months("list").out
     rows = out.splitlines()

@@ -88,10 +88,7 @@ def list_page(
     kind = _Kind(state, scope, category is not None, subject is not None, labels.count, are_many(tx, labels))
     if q and q.strip():
         return _page_saying(tx, preset, now, fold_text(q.strip()), kind, asked, limit, cursor)
-    if cursor is not None:
-        after = dict(zip(("created_at", "id"), _place(cursor), strict=True))
-    else:
-        after = {}
+    after = {} if cursor is None else dict(zip(("created_at", "id"), _place(cursor), strict=True))
     rows = _page_query(kind, cursor is not None).tuples(tx.conn, {**asked, **after, "most": limit + 1})
     is_whole = cursor is None and len(rows) <= limit
     total = len(rows) if is_whole else _total(tx, now, kind, asked)
@@ -440,7 +437,9 @@ def _texts_of(kind: _Kind) -> PreparedForIds:
 
 
 def _place(cursor: str) -> tuple[str, str]:
-    created_at, _, id = sought(cursor).partition("~")
+    created_at, mark, id = sought(cursor).partition("~")
+    if not mark:
+        raise Invalid(f"cursor is the `next` of the page before, not {cursor[:40]!r}", field="cursor")
     return created_at, id
 
 

@@ -389,7 +389,11 @@ def resolve(tx: Tx, ref: object, *, put_away: bool = False) -> str:
     )
     matches = [(id_, content) for id_, content in tx.conn.execute(query) if wanted in _references(content)]
     if not matches and put_away:
-        return resolve(tx, ref)
+        try:
+            return resolve(tx, ref)
+        except NotFound:
+            told = f"no memory has the id {piece!r} or says {piece!r}, put away or not"
+            raise NotFound(told, field="ref", put_away=True) from None
     if not matches:
         raise NotFound(
             f"no active memory has the id {piece!r} or says {piece!r}",

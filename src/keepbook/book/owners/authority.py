@@ -126,7 +126,8 @@ OPERATIONS = {
 
 _WHY = {
     "person_only": "only the person may {words}; ask them, or use a token of kind person",
-    "bound": "this token speaks for one agent: it may {words} only as far as that agent's own settings and runs go",
+    "bound": "this token speaks for one agent: it may {words} only as far as that agent's own settings "
+    "(`keepbook agent update`) and runs go",
     "programs": "no program is started on this actor's word; the person does it",
     "operator": "only the operator lets anybody {words}: keepbook token create --kind agent --scopes metrics",
 }

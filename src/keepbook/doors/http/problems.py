@@ -1,5 +1,6 @@
 """Errors as problem documents (RFC 9457): the one place where an error becomes an HTTP answer."""
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from logging import Logger
 from typing import Any, ClassVar
@@ -124,11 +125,9 @@ def install_problems(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     def unreadable(_: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
-        if first["type"] == "json_invalid":
-            return response(Invalid("the body is not JSON", field="body"))
         where = [str(part) for part in first["loc"] if part not in ("body", "query", "path", "header")]
         field = ".".join(where) or "body"
-        return response(Invalid(f"{field}: {first['msg']}", field=field))
+        return response(Invalid(_unreadable_in_words(first, field), field=field))
 
     @app.exception_handler(HTTPException)
     def framework(_: Request, error: HTTPException) -> Response:
@@ -145,6 +144,18 @@ def install_problems(app: FastAPI) -> None:
         route = getattr(request.scope.get("route"), "path", "-")
         log.error("%s %s: %s", request.method, route, type(error).__name__, exc_info=error)
         return response(KeepbookError("something broke here; it is in the server's log", code="error"))
+
+
+def _unreadable_in_words(error: Mapping[str, Any], field: str) -> str:
+    if error["type"] == "json_invalid":
+        return "the body is not JSON"
+    if field == "body" and error["type"] in ("missing", "dict_type", "model_attributes_type", "dataclass_type"):
+        return "the body is a JSON object, sent with the header Content-Type: application/json"
+    if error["type"] == "missing":
+        return f"{field} is missing"
+    if error["type"] == "extra_forbidden":
+        return f"there is no field {field}"
+    return f"{field}: {error['msg']}"
 
 
 CLIENT_GONE = 499

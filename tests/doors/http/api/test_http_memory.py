@@ -352,6 +352,19 @@ def test_a_database_that_is_away_is_named_in_the_log_alone(
         assert told.exc_info is None
 
 
+def test_what_cannot_be_read_is_said_in_words(mine: TestClient) -> None:
+    def told(answered: Any) -> tuple[int, str]:
+        return answered.status_code, answered.json()["detail"]
+
+    asked = "the body is a JSON object, sent with the header Content-Type: application/json"
+    assert told(mine.post("/api/memory/", content='{"content": "Likes tea"}')) == (422, asked)
+    assert told(mine.post("/api/memory/")) == (422, asked)
+    assert told(mine.post("/api/memory/", json=[])) == (422, asked)
+    assert told(mine.post("/api/memory/", json={})) == (422, "content is missing")
+    assert told(mine.post("/api/memory/", json={"content": "x", "colour": 1})) == (422, "there is no field colour")
+    assert told(mine.get("/api/memory/recall")) == (422, "q is missing")
+
+
 def test_a_path_without_its_slash_and_an_update_that_says_old_and_new(mine: TestClient) -> None:
     made = mine.post("/api/memory", json={"content": "Likes tea"})
     assert (made.status_code, mine.get("/api/memory").json()["total"]) == (201, 1)

@@ -225,7 +225,9 @@ def _clock_sheet(paper: Paper, answer: dict[str, Any]) -> None:
 
 def _verify_sheet(paper: Paper, result: "Verification", shared: "Collection[SharedVerification]") -> None:
     entries = pluralise(result.entries, "entry", "entries")
-    if result.ok:
+    if result.ok and not result.entries:
+        paper.put("The ledger holds: nothing is written in it yet.")
+    elif result.ok:
         links = pluralise(result.links, "link")
         paper.put(f"The ledger holds: {entries}, each standing on the one before it; {links} cover every row.")
         if result.since is not None:

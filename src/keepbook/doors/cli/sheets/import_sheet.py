@@ -102,9 +102,11 @@ def _refused_table(paper: Paper, answer: "Imported") -> None:
     else:
         verb = "stayed out"
     paper.put(ink(f"{pluralise(len(answer.refused), 'thing')} {verb}:", AMBER))
-    table = columns("where", "why", "what", text=2)
-    for one in answer.refused[:SHOWN]:
-        table.add_row(ink(one.where, META), ink(one.why), ink(one.text, META))
+    shown = answer.refused[:SHOWN]
+    heads = ("where", "why", "what") if any(one.text for one in shown) else ("where", "why")
+    table = columns(*heads, text=len(heads) - 1)
+    for one in shown:
+        table.add_row(*[ink(one.where, META), ink(one.why), ink(one.text, META)][: len(heads)])
     paper.sheet(table, indent=2)
     _more_line(paper, len(answer.refused))
 

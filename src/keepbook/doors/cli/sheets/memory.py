@@ -180,7 +180,7 @@ def entry(paper: Paper, memory: "Memory", fates: Mapping[str, "Fate"] | None = N
     said = ink(shown_text(memory), style)
     if memory.state != "active":
         said.stylize(GONE)
-    if memory.subject:
+    if memory.subject and not shown_text(memory).casefold().startswith(memory.subject.casefold()):
         said = Text.assemble(ink(f"{memory.subject}: ", META), said)
     remarks = [*memory_marks(paper, memory, fates), *(ink(text, META) for text in more)]
     if remarks:

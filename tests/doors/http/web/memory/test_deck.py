@@ -54,6 +54,7 @@ def test_a_card_names_the_agent_that_asks_and_what_a_yes_does(client: Any, kb: A
     page = client.get(REVIEW).text
     assert "Helper asks to forget this line. Yes takes it out of your book; you can put it back:" in page
     assert "You said otherwise" not in page
+    assert "Helper asks to forget this line." in client.get(f"{REVIEW}?all=1").text
     said(client, page, "yes")
     assert alice.get(kept.id).state == "archived"
     alice.restore(kept.id)

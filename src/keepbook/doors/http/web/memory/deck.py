@@ -150,6 +150,7 @@ def _list_all(visit: Visit, asked: Sequence[ReviewQuestion]) -> Response:
     return visit.page(
         "review_all.html",
         asked=asked,
+        why_asked=_why_asked,
         teller=teller_of(visit, [], asked),
         words=verbatim_words(visit.book, proposed),
         days=WAITING_DAYS,
