@@ -215,3 +215,15 @@ def test_a_mass_of_wrong_parts_is_refused_before_they_are_looked_at(mine: TestCl
         assert "at most 20,000 parts" in refused.json()["detail"]
     for sent in (keys, {"query": "x", "tags": [1] * 20_001}):
         assert "at most 20,000 parts" in mine.post("/api/tools/recall", json=sent).json()["text"]
+
+
+def test_hidden_context_is_given_to_whoever_sent_it_alone(kb: Any, mine: TestClient) -> None:
+    agent = {"Authorization": f"Bearer {kb.tokens.create('alice', kind='agent').token}"}
+    book = kb.book("alice")
+    book.thread("one").add("user", "Hello", hidden="page of the person")
+    kb.book("alice", by="agent").thread("one").add("user", "Hi", hidden="page of the agent")
+    path = f"/api/chat/threads/{book.thread('one').id}"
+    shown = [
+        [one["hidden"] for one in told.json()["messages"]] for told in (mine.get(path), mine.get(path, headers=agent))
+    ]
+    assert shown == [["page of the person", None], [None, "page of the agent"]]

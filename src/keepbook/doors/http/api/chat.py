@@ -6,7 +6,7 @@ the reply), `tool` (a call and what it wrote), `notice`, `kept` (the stored repl
 """
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Header, Path, Query
@@ -16,7 +16,7 @@ from starlette.concurrency import run_in_threadpool
 
 from keepbook.book.chats import whole_chats
 from keepbook.book.chats.closing_result import ClosingResult
-from keepbook.book.chats.face import NewTurn
+from keepbook.book.chats.face import Chat, NewTurn
 from keepbook.book.chats.notes import Note
 from keepbook.book.chats.pencil import Pencil
 from keepbook.book.chats.threads import Message, Thread
@@ -198,7 +198,14 @@ def search_chats(
 @router.get("/chat/threads/{id}", response_model=ShownChat)
 def show_chat(call: ReadChatsCall, id: ThreadIdPath) -> Response:
     chat = call.book.threads.get(id)
-    return json_response(ShownChat(chat.thread, list(chat.messages()), open_questions(call.book, id)))
+    return json_response(ShownChat(chat.thread, _shown_turns(chat), open_questions(call.book, id)))
+
+
+def _shown_turns(chat: Chat) -> list[Message]:
+    """The turns of a chat, their hidden context only for whoever sent it."""
+    sender = chat.book.origin.writer()
+    turns = chat.messages()
+    return [one if one.recorded_by == sender else replace(one, hidden=None) for one in turns]
 
 
 @router.patch("/chat/threads/{id}", response_model=Thread)
