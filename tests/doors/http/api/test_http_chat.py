@@ -201,8 +201,11 @@ def test_nobody_else_waits_for_one_long_write(mine: TestClient) -> None:
     assert (refused.status_code, refused.json()["field"]) == (422, "turns")
     assert mine.post(f"/api/chat/threads/{thread}/turns", json={"turns": turns[:2]}).status_code == 201
     texts = [{"scope": "s", "name": f"n{at}", "line": "One line"} for at in range(61)]
-    refused = mine.post("/api/texts", json={"changes": texts})
-    assert (refused.status_code, refused.json()["field"]) == (422, "changes")
+    removed = [{"scope": "s", "name": f"n{at}"} for at in range(61)]
+    long = [{"scope": "s", "name": f"n{at}", "line": "One line", "body": "a " * 20_000} for at in range(4)]
+    for changes in (texts, removed, long):
+        refused = mine.post("/api/texts", json={"changes": changes})
+        assert (refused.status_code, refused.json()["field"]) == (422, "changes")
 
 
 def test_a_mass_of_wrong_parts_is_refused_before_they_are_looked_at(mine: TestClient) -> None:

@@ -34,13 +34,13 @@ class NewText(RequestBody):
     version: int | None = Field(None, description="The version it is based on; 0: there is none of that name.")
 
 
-MOST_WRITTEN, MOST_LETTERS = 60, 250_000
-"""How many texts one request may write, and how long they may be together: nobody else can write meanwhile. Removing
-them is quicker."""
+MOST_CHANGES, MOST_LETTERS = 60, 120_000
+"""How many texts one request may write or remove, and how long they may be together: nobody else can write
+meanwhile."""
 
 
 class TextChanges(RequestBody):
-    changes: list[NewText] = Field(max_length=1000)
+    changes: list[NewText]
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,8 @@ def list_text_scopes(call: ReadMemoriesCall, scope: ScopeQuery) -> Response:
 def write_texts(call: WriteMemoriesCall, told: TextChanges) -> Response:
     """Write all of these texts or none."""
     wanted = [TextChange(**change.model_dump()) for change in told.changes]
-    if sum(one.line is not None for one in wanted) > MOST_WRITTEN:
-        raise Invalid(f"write at most {MOST_WRITTEN} texts at once, and the rest after them", field="changes")
-
+    if len(wanted) > MOST_CHANGES:
+        raise Invalid(f"write or remove at most {MOST_CHANGES} texts at once, and the rest after them", field="changes")
     if len(wanted) > 1 and sum(len(one.body) for one in wanted) > MOST_LETTERS:
         raise Invalid(f"write at most {MOST_LETTERS:,} letters at once, and the rest after them", field="changes")
 
