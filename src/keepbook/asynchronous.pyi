@@ -244,7 +244,8 @@ class AsyncChat:
         key: what makes it the same one when it is sent again; of a pencil line, the line's own
         """
     async def inject(self, *, scope: str | None = None) -> str:
-        """The memory block of this chat: rendered once, then the same bytes. Incognito chats have none.
+        """The memory block of this chat: rendered once, then the same bytes. Incognito chats have none. An agent that
+        asks before the person's own chat has one is shown it, and fixes nothing.
 
         scope: the agent or skill it is for; reading, * means every one
         """
@@ -648,7 +649,10 @@ class AsyncRuns:
     async def transcript(
         self, run_id: str
     ) -> collections.abc.Sequence[keepbook.extensions.agents.book.runs.TranscriptTurn]:
-        """run_id: the id of the run"""
+        """What was said in a run. It may hold memories that tools brought, and is closed to programs as they are.
+
+        run_id: the id of the run
+        """
 
 class AsyncDecisions:
     """How decisions turn out: `book.decisions`."""
