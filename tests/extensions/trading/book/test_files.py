@@ -64,8 +64,13 @@ TIMES: dict[str, Any] = {
 def test_bars_from_parquet_are_those_of_a_csv(kb: Any, tmp_path: Path, shape: str) -> None:
     path = parquet(tmp_path / "bars.parquet", columns() | {"time": TIMES[shape]}, row_group_size=1)
     assert counts(kb.market.load(path)) == (2, 0, 0, 0)
-    assert counts(kb.market.load(str(path))) == (0, 0, 2, 0)
     assert counts(kb.market.load(AS_CSV)) == (0, 0, 2, 0)
+
+
+def test_parquet_is_named_by_a_path_or_its_text(kb: Any, tmp_path: Path) -> None:
+    path = parquet(tmp_path / "bars.parquet", columns(), row_group_size=1)
+    assert counts(kb.market.load(path)) == (2, 0, 0, 0)
+    assert counts(kb.market.load(str(path))) == (0, 0, 2, 0)
 
 
 def test_parquet_may_have_other_columns_in_another_order_and_names_told_beside_it(kb: Any, tmp_path: Path) -> None:
