@@ -65,6 +65,7 @@ def test_an_unknown_table_is_mapped_and_the_mapping_kept(client: TestClient, ali
     asked = client.post("/trading/import", files={"file": ("t.csv", TABLE.encode())})
     assert asked.status_code == 422
     assert "What each column means" in asked.text
+    assert "Say which columns are time, symbol, quantity and price." in asked.text
     assert 'name="means-Opened At"' in asked.text
     form = {"key": kept(asked.text), "name": "t.csv", **MEANS, "format": "my broker"}
     looked = client.post("/trading/import", data=form).text

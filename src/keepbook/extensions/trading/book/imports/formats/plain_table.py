@@ -4,7 +4,7 @@ A mapping says which column of the file is which of ours: `entry_time=Open Time`
 one of whole trades; any other is one of fills.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
@@ -83,7 +83,7 @@ def format_of_mapping(mapping: Mapping[str, str]) -> FileFormat:
         if reader.symbol:
             missing = [name for name in missing if name != "symbol"]
         if missing:
-            _refuse_table(table, missing[0])
+            _refuse_table(table, missing)
         names = {name.lower() for name in table.columns}
         if "time" not in mapping and names >= DAY_AND_CLOCK:
             table = replace(table, lines=tuple(map(_join_day_and_clock, table.lines)))
@@ -115,11 +115,15 @@ def _find_columns(table: FileTable, theirs: Mapping[str, str]) -> dict[str, str]
     return found
 
 
-def _refuse_table(table: FileTable, missing: str) -> NoReturn:
-    """Raise for a table without a needed column. If most of its column names have digits, it has no header."""
+def _refuse_table(table: FileTable, missing: Sequence[str]) -> NoReturn:
+    """Raise for a table without needed columns. If most of its column names have digits, it has no header."""
     with_digits = sum(any(char.isdigit() for char in name) for name in table.columns)
     has_header = with_digits <= len(table.columns) / 2
-    asks = f"say which column is the {missing}: map {missing}=COLUMN"
+    *others, last = (name.replace("_", " ") for name in missing)
+    if others:
+        asks = f"say which columns are {', '.join(others)} and {last}: map {missing[0]}=COLUMN and so on"
+    else:
+        asks = f"say which column is the {last}: map {missing[0]}=COLUMN"
     if not has_header:
         asks = "its first line is no header: put the names of the columns above it"
     raise Invalid(f"{asks}; the file has {', '.join(table.columns)}", field="map")
