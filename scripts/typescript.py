@@ -50,7 +50,8 @@ def _write_page() -> None:
 
 def _test(npm: str, place: str, keys: dict[str, str]) -> None:
     command = [sys.executable, "-m", "keepbook", "--db", place, "serve", "--port", "0", "--no-open"]
-    env = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    no_config = {"KEEPBOOK_CONFIG": f"{place}.toml"}  # what this machine's user has set, a model say, is not tested
+    env = {**os.environ, **no_config, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env) as server:
         try:
             assert server.stdout is not None

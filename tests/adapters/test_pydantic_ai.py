@@ -96,7 +96,7 @@ def test_one_agent_serves_many_people_and_keeps_them_apart(kb: Any) -> None:
     for name in ("ann", "anna"):
         output = agent.run_sync("I live in Oslo", deps=User(name)).output
         [kept] = kb.book(name).list()
-        assert output == f"1 stored:\n[{kept.id}] Lives in Oslo (fact)"
+        assert output == f"1 stored:\n[{kept.id}] Lives in Oslo (fact; by agent)"
 
 
 def test_the_block_is_the_same_bytes_for_a_session_whatever_is_saved_meanwhile(kb: Any, alice: Any) -> None:

@@ -24,8 +24,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from keepbook.doors.http.api.query_names import QueryNames
 from keepbook.doors.http.call import May
-from keepbook.doors.http.query_names import QueryNames
 from keepbook.doors.http.worker_threads import WORKER_THREADS, turn_to_serve
 
 RECEIVED = {"path": attrgetter("path_params"), "query": attrgetter("query_params"), "header": attrgetter("headers")}
