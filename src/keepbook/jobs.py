@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from keepbook.book.book import Book
-from keepbook.book.chats import going, threads
+from keepbook.book.chats import chat_facts, going, threads
 from keepbook.book.ground import due
 from keepbook.book.ground.due import Due
 from keepbook.book.ground.in_pieces import Gaps, ToldToStop
@@ -355,13 +355,15 @@ def _purge(book: Book, item: Due) -> bool:
 def _purge_chat(database: Database, gaps: Gaps, book: Book, item: Due) -> bool:
     """A chat that lay in the trash for long enough, or that somebody was kept from removing."""
     with book.writing() as (tx, _):
-        if _is_first_look(tx, item, threads.trashed_since(tx, item.id)):
+        trashed_at = chat_facts.trashed_since(tx, item.id)
+        if _is_first_look(tx, item, trashed_at):
             return False
-        if threads.is_thread_in_trash(tx, item.id):
-            going.let_go(tx, item.id)
-        elif not going.is_going(tx, item.id):
+        is_going = going.is_going(tx, item.id)
+        if trashed_at is None and not is_going:
             due.cancel(tx, due.PURGE_CHAT, item.id)
             return False
+        if not is_going:
+            going.let_go(tx, item.id)
     return going.remove_left(database, owner=book.owner, thread_id=item.id, gaps=gaps, sweeps=True)
 
 

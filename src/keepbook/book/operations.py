@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from keepbook.book.chats.chat_facts import is_incognito, spoke_incognito
-from keepbook.book.chats.face import Chat, Chats, Journal, refuse_persons_chat
+from keepbook.book.chats.face import Chat, Chats, Journal
+from keepbook.book.chats.whose_chats import refuse_persons_chat
 from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.limits import TIMELINE_TOKENS, clean_line
 from keepbook.book.ground.open_book import beside_memory

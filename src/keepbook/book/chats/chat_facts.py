@@ -35,6 +35,12 @@ def spoke_incognito(tx: Tx) -> bool:
     return any(person_is_heard(tx, id) for id in tx.conn.execute(query).scalars())
 
 
+def trashed_since(tx: Tx, thread_id: str) -> str | None:
+    """When a chat was moved to the trash, if it is there."""
+    query = select(threads.c.deleted_at).where(threads.c.owner == tx.owner, threads.c.id == thread_id)
+    return tx.conn.execute(query).scalar()
+
+
 def being_closed(tx: Tx, now: str) -> int:
     """How many chats of this owner are being closed now."""
     query = select(func.count()).select_from(threads).where(threads.c.owner == tx.owner, threads.c.closing_until > now)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from keepbook.book.chats import adding, learned_memories, notes, pencil, threads
 from keepbook.book.chats.adding import ComingTurn
-from keepbook.book.chats.chat_facts import PERSONS_PART, person_is_heard
+from keepbook.book.chats.chat_facts import PERSONS_PART
 from keepbook.book.chats.closing_result import ClosingResult
 from keepbook.book.chats.notes import Note
 from keepbook.book.chats.pencil import Pencil
 from keepbook.book.chats.threads import Message, Thread
+from keepbook.book.chats.whose_chats import is_hidden, refuse_our_name, refuse_persons_chat
 from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.limits import clean_chat_mode, clean_json
 from keepbook.book.ground.open_book import OpenBook, beside_memory
@@ -78,22 +79,6 @@ def _moment(tx: Tx, at: Any) -> str:
     if moment is not None and moment > later(stamp(tx.clock()), days=1):
         raise Invalid("at: what was said lies in the past", field="at")
     return moment or stamp(tx.clock())
-
-
-def refuse_persons_chat(book: OpenBook, tx: Tx, thread_id: str) -> None:
-    """Refuse an agent that would close, rename, archive, restore or trash a chat in which the person spoke, or which
-    their own program recorded."""
-    if book.hand.is_person:
-        return
-    if is_hidden(book, tx, threads.get_thread(tx, thread_id)):
-        raise threads.no_chat(thread_id)
-    if person_is_heard(tx, thread_id):
-        book.ask("chats.end")
-
-
-def is_hidden(book: OpenBook, tx: Tx, thread: Thread) -> bool:
-    """Whether a program asks for what the person says in an incognito chat, or records there."""
-    return thread.incognito and book.hand.is_program and person_is_heard(tx, thread.id)
 
 
 @explain_arguments
@@ -267,7 +252,7 @@ class Chats:
             if told.get("agent"):
                 refuse_words(tx, self._book.origin, Told(labels=(told["agent"],)))
             if told.get("session") and self._book.hand.is_program:
-                threads.refuse_our_name(tx, told["session"])
+                refuse_our_name(tx, told["session"])
             owners.make_known(tx, stamp(tx.clock()))  # who only chats has a book too
             begun_by = self._book.origin.writer()
             thread = threads.start_thread(tx, stamp(tx.clock()), chosen.name, begun_by=begun_by, **told)

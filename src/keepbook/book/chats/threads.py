@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 from sqlalchemy import Integer, bindparam, insert, select
 
@@ -33,8 +33,6 @@ MOST_FAILURES = 5  # of closing a chat, after which it is parked
 ROLES = ("user", "assistant", "tool", "system")
 MESSAGE_LIMIT = 200_000  # characters
 TITLE_LIMIT = 120  # characters
-OUR_NAMES = ("telegram:",)
-"""The beginnings of the names of sessions that our own doors begin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,14 +194,6 @@ def _as_private(thread: Thread, incognito: bool) -> Thread:
         why = f"session {thread.session!r} began as a chat that is remembered; use another for an incognito one"
         raise Conflict(why, code="not_incognito")
     return thread
-
-
-def refuse_our_name(tx: Tx, session: str) -> None:
-    """Refuse a program that would begin a session under a name by which a door of ours finds the person's chats."""
-    session = clean_line(session, "session", 1, 200)
-    if session.startswith(OUR_NAMES) and find_session(tx, session) is None:
-        why = f"names that begin with {' or '.join(OUR_NAMES)} are for the person's own chats; choose another session"
-        raise NotAllowed(why, code="person_only")
 
 
 def find_session(tx: Tx, session: str) -> Thread | None:
@@ -388,18 +378,6 @@ def no_chat(thread_id: str) -> NotFound:
 def refuse_trash(thread: Thread) -> None:
     if thread.deleted_at is not None:
         raise Conflict(f"chat {thread.id} is in the trash; restore it first", code="trash")
-
-
-def trashed_since(tx: Tx, thread_id: str) -> str | None:
-    """When a chat was moved to the trash, if it is there."""
-    row = _find(tx, thread_id)
-    if row is None:
-        return None
-    return cast("str | None", row.deleted_at)
-
-
-def is_thread_in_trash(tx: Tx, thread_id: str) -> bool:
-    return trashed_since(tx, thread_id) is not None
 
 
 def list_threads(tx: Tx, *, state: str | None = None, trash: bool = False, limit: int = 100) -> Sequence[Thread]:

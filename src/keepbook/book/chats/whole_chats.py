@@ -4,8 +4,8 @@ others write. The answer to a `keyed` request is stored in the last transaction.
 from collections.abc import Callable
 
 from keepbook.book.chats import going, learned_memories, threads
-from keepbook.book.chats.face import refuse_persons_chat
 from keepbook.book.chats.threads import Thread
+from keepbook.book.chats.whose_chats import refuse_persons_chat
 from keepbook.book.ground.idempotency import Keyed, answered, heed_answer
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import stamp
