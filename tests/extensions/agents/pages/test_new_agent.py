@@ -1,5 +1,6 @@
 """A new agent: begun from a template, its schedule in words, rehearsed before it is saved."""
 
+import re
 from typing import Any
 
 import pytest
@@ -27,7 +28,7 @@ def test_a_template_fills_the_form_and_says_who_can_do_its_work(client: TestClie
 
 
 def test_a_dry_run_says_who_would_judge_and_without_a_model_nobody(client: TestClient, alice: Any) -> None:
-    form = {"name": "It", "use_block": "1", "when": "", "instructions": "Look.", "do": "try"}
+    form = {"name": "It", "use_block": "1", "when": "hand", "instructions": "Look.", "do": "try"}
     tried = {one.key: client.post("/agents/new", data={**form, "card_type": one.card_type}).text for one in TEMPLATES}
     assert "The rule “drift” would compute the card" in tried.pop("drift")
     assert all("No model, so no card" in page for page in tried.values())
@@ -49,6 +50,23 @@ def test_the_schedule_is_picked_in_words_and_the_next_three_times_are_the_owners
     assert 'value="06:45"' in page
 
 
+def test_a_template_that_is_to_run_only_by_hand_gets_no_schedule(client: TestClient, alice: Any) -> None:
+    page = client.get("/agents/new?template=planner").text
+    by_hand = re.search(r'<option value="([^"]*)"[^>]*>Only by hand', page)
+    assert by_hand
+    assert 'name="schedule"' in page
+    assert 'value="0 7 * * 1"' in page
+    form = {"name": "Planner", "template": "planner", "when": by_hand[1], "at": "07:00", "schedule": "0 7 * * 1"}
+    assert "It runs only when you say so." in client.post("/agents/new", data={**form, "do": "try"}).text
+    client.post("/agents/new", data=form)
+    (agent,) = alice.agents.list()
+    assert agent.schedule is None
+    client.post(f"/agents/{agent.id}/edit", data={**form, "when": "1"})
+    assert alice.agents.get(agent.id).schedule == "0 7 * * 1"
+    client.post(f"/agents/{agent.id}/edit", data=form)
+    assert alice.agents.get(agent.id).schedule is None
+
+
 def test_a_cron_that_words_cannot_say_is_kept_as_written(client: TestClient, alice: Any) -> None:
     client.post("/agents/new", data={"name": "Odd", "when": "cron", "schedule": "*/5 8-10 * * 2"})
     (agent,) = alice.agents.list()
@@ -61,7 +79,7 @@ def test_a_cron_that_words_cannot_say_is_kept_as_written(client: TestClient, ali
 @pytest.mark.parametrize(
     ("cron", "picked"),
     [
-        ("", ("", "07:00")),
+        ("", ("hand", "07:00")),
         ("5 18 * * *", ("daily", "18:05")),
         ("0 7 * * 0", ("0", "07:00")),
         ("0 7 1 * *", ("cron", "07:00")),

@@ -20,7 +20,7 @@ from keepbook.extensions.agents.book.agents import ADAPTERS, MOST_SPECIALISTS, N
 from keepbook.extensions.agents.book.schedule import following
 from keepbook.extensions.agents.models.rehearsal import rehearse_first_run
 from keepbook.extensions.agents.pages.agents import HOME
-from keepbook.extensions.agents.pages.starts import BY_KEY, TEMPLATES, WHEN, to_cron, to_words
+from keepbook.extensions.agents.pages.starts import BY_KEY, HAND, TEMPLATES, WHEN, to_cron, to_words
 from keepbook.models.choose import OFFLINE
 from keepbook.models.model import with_hidden
 
@@ -125,7 +125,7 @@ def _from_template(key: str) -> AgentForm:
     """The form as a template fills it; an empty form if there is no such template."""
     start = BY_KEY.get(key)
     if start is None:
-        return AgentForm(when="", use_block=True)
+        return AgentForm(when=HAND, use_block=True)
     return AgentForm(
         name=start.name, instructions=start.instructions, default_prompt=start.prompt, card_type=start.card_type,
         when=start.when, at=start.at, use_block=True, review_decisions=start.review, template=key,

@@ -21,7 +21,7 @@ class Template:
     card_type: str
     card: str
     needs_model: bool = True
-    when: str = ""
+    when: str = "hand"
     """A key of `WHEN`."""
     at: str = "07:00"
     review: bool = False
@@ -66,13 +66,13 @@ TEMPLATES = (
 )  # fmt: skip
 BY_KEY = {one.key: one for one in TEMPLATES}
 
-CRON = "cron"
+HAND, CRON = "hand", "cron"
 DAYS = {
     "1": "Every Monday", "2": "Every Tuesday", "3": "Every Wednesday", "4": "Every Thursday", "5": "Every Friday",
     "6": "Every Saturday", "0": "Every Sunday",
 }  # fmt: skip
-WHEN = {"": "Only by hand", "daily": "Every day", "weekdays": "Monday to Friday", **DAYS, CRON: "As written below"}
-"""What the picker offers, by the value that the form sends."""
+WHEN = {HAND: "Only by hand", "daily": "Every day", "weekdays": "Monday to Friday", **DAYS, CRON: "As written below"}
+"""What the picker offers, by the value that the form sends; none is empty, since an empty field is left out of a form."""
 _WEEKDAY_FIELDS = {"daily": "*", "weekdays": "1-5", **{day: day for day in DAYS}}
 """The fifth field of a cron schedule, by the choice in the picker."""
 _SIMPLE = regex(r"(?P<minute>[0-5]?\d) (?P<hour>[01]?\d|2[0-3]) \* \* (?P<weekday>\*|1-5|[0-6])")
@@ -81,7 +81,7 @@ _SIMPLE = regex(r"(?P<minute>[0-5]?\d) (?P<hour>[01]?\d|2[0-3]) \* \* (?P<weekda
 
 def to_cron(when: str, at: str, written: str) -> str:
     """The cron schedule for a choice in the picker and a time; empty for none, and `written` for any other choice."""
-    if when == "":
+    if when == HAND:
         return ""
     hour, _, minute = at.partition(":")
     if when in _WEEKDAY_FIELDS and hour.isdecimal() and minute[:2].isdecimal():
@@ -92,7 +92,7 @@ def to_cron(when: str, at: str, written: str) -> str:
 def to_words(schedule: str) -> tuple[str, str]:
     """The choice in the picker and the time that show a cron schedule."""
     if not schedule.strip():
-        return "", "07:00"
+        return HAND, "07:00"
     found = _SIMPLE.fullmatch(" ".join(schedule.split()))
     if found is None:
         return CRON, "07:00"
