@@ -1,18 +1,21 @@
 """The pencil lines of an open chat: what was offered and waits for an answer, and, with a model, what closing would
-keep."""
+keep. What was found is judged as closing judges it, so neither asks what the other would not."""
+
+from dataclasses import replace
 
 from keepbook.book.book import Book
+from keepbook.book.chats.learned_memories import memories_taken_back
 from keepbook.book.chats.pencil import Pencil, pencil_key
 from keepbook.book.chats.threads import Message, Thread, current_messages, unkept_turns
 from keepbook.book.ground.open_book import OpenBook, viewing
 from keepbook.book.ground.when import parse_stamp
 from keepbook.book.memory import proposals
-from keepbook.book.memory.proposals import Proposal
+from keepbook.book.memory.proposals import Proposal, alike
 from keepbook.book.owners import choices, owners
 from keepbook.book.text.quotation import spans_of
-from keepbook.book.text.words import fold_text
+from keepbook.models.closing.checks import OFFLINE, judge_candidates
 from keepbook.models.closing.known_memories import known_memories
-from keepbook.models.model import Candidate, ClosingChat, DialogueTurn
+from keepbook.models.model import Candidate, ClosingChat, DialogueTurn, Extraction
 from keepbook.models.notebook.extract import extract
 from keepbook.models.notebook.values import from_parts, is_kept_at_once, standing_deeds
 
@@ -26,7 +29,7 @@ def pencil_lines(opened: OpenBook, thread_id: str) -> list[Pencil]:
         if thread.state != "active" or thread.deleted_at is not None or thread.incognito or not chosen.memory:
             return []
         waiting = proposals.list_proposals(tx, thread_id=thread_id)
-        declined = proposals.declined_contents(tx)
+        declined, gone = proposals.declined_contents(tx), memories_taken_back(tx, thread_id)
         unkept = unkept_turns(tx, thread_id)
         messages = [one for one in current_messages(book.threads.get(thread_id).messages()) if one.turn not in unkept]
         unread = [one for one in messages if one.turn > thread.extracted_through]
@@ -41,9 +44,15 @@ def pencil_lines(opened: OpenBook, thread_id: str) -> list[Pencil]:
     offered = [_to_pencil(one) for one in waiting if one.question == "keep" and one.turn_ids]
     if not any(one.role == "user" and not is_kept_at_once(one.parts) for one in unread):
         return offered
-    refused = [fold_text(line) for line in declined]
-    found = [one for one in extract(reading) if one.op in ("add", "update") and fold_text(one.content) not in refused]
-    return [*offered, *map(_line, found)]
+    judged = judge_candidates(reading, Extraction(tuple(extract(reading)), "", OFFLINE), declined, gone)
+    found = [one for one, why in judged if why is None and one.op in ("add", "update")]
+    asked = [replace(line, sure=any(one.sure and _is_offer_of(line, one) for one in found)) for line in offered]
+    return [*asked, *(_line(one) for one in found if not any(_is_offer_of(line, one) for line in offered))]
+
+
+def _is_offer_of(line: Pencil, found: Candidate) -> bool:
+    """Whether an offered line asks for this already."""
+    return found.op == "add" and alike(line.content, found.content)
 
 
 def _turns_not_read(messages: list[Message], thread: Thread) -> frozenset[int | str]:

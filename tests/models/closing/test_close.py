@@ -556,6 +556,21 @@ def test_an_update_that_was_undone_does_not_return_when_the_chat_closes(kb: Any,
     assert contents(alice) == ["Lives in Oslo"]
 
 
+def test_what_the_person_changed_does_not_return_in_its_old_words_when_the_chat_closes(kb: Any, alice: Any) -> None:
+    chat = began(kb, "I am allergic to nickel", "I have a cat")
+    saved = alice.acting(thread_id=chat.id).remember("I am allergic to nickel", turn_ids=("1",))
+    alice.update(saved.id, "My skin reacts to nickel and cobalt")
+    alice.undo(alice.forget(saved.id).event)
+    use(kb, Reader([add("Is allergic to nickel", 1), add("Has a cat", 2)]))
+    assert not [one for one in chat.pencil() if "nickel" in one.content]
+    assert reasons(chat.close()) == ["it was changed since"]
+    assert contents(alice) == ["My skin reacts to nickel and cobalt", "Has a cat"]
+    chat.add("user", "I am allergic to nickel, as I said")
+    use(kb, Reader([add("I am allergic to nickel", 3)]))
+    chat.close()
+    assert contents(alice)[-1] == "I am allergic to nickel"  # said anew it counts
+
+
 # --- while the model reads
 
 

@@ -140,6 +140,29 @@ def test_an_order_to_keep_is_done_once_or_asked(wire: Wire, chatting: Any, prese
 
 
 @on_each_once
+def test_an_order_that_a_model_left_stands_in_pencil_once_and_never_again_once_it_is_answered(
+    wire: Wire, chatting: Any
+) -> None:
+    kb, alice, chat = chatting("general")
+    wire.answer = lambda _: Say("How nice.")
+    with moved_by(MOVES):
+        say(kb, chat, "Remember that my bike is in the shed")
+        (line,) = chat.pencil()
+        (asked,) = alice.proposals.list()
+        assert (line.content, line.proposal, line.sure) == (asked.content, asked.id, True)
+        kept = alice.proposals.answer(asked.id, "keep")
+        assert not chat.pencil()
+        alice.update(kept.id, "my bike is in the garage")
+        assert not chat.pencil()
+        alice.undo(alice.forget(kept.id).event)
+        assert not chat.pencil()
+        alice.forget(kept.id)
+        assert not chat.pencil()
+        wire.answer = lambda _: Say('{"candidates": [], "summary": "A bike."}')
+        assert not chat.close().written
+
+
+@on_each_once
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_sure_change_that_nobody_made_is_asked_and_the_line_stands(wire: Wire, chatting: Any, preset: str) -> None:
     kb, alice, chat = chatting(preset)

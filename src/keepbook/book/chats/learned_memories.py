@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, and_, bindparam, exists, false, or_, select
+from sqlalchemy import ColumnElement, and_, bindparam, case, exists, false, or_, select
 
 from keepbook.book.chats.threads import Thread
 from keepbook.book.ground import stored_json
@@ -20,10 +20,13 @@ from keepbook.storage.tables.memory import memories, versions
 
 
 class TakenBack(NamedTuple):
-    """A memory that came out of a chat and was undone, forgotten or deleted since. An erased one has no content."""
+    """What a memory that came out of a chat said, and does not say any more: it was undone, forgotten or deleted, or
+    `changed` since. An erased one has no content."""
 
     content: str | None
     turn_ids: frozenset[str]
+    changed: bool = False
+    """Whether the memory stands, in later words."""
 
 
 # Queries
@@ -53,12 +56,13 @@ def _memory_ids(tx: Tx, thread_id: str, *where: ColumnElement[bool]) -> list[str
 
 
 def memories_taken_back(tx: Tx, thread_id: str) -> list[TakenBack]:
-    """The memories of this chat that the person (or the agent, when told to) has removed again."""
+    """The memories of this chat that the person (or the agent, when told to) has removed again, and what the others
+    said before they were changed."""
     rows = _TAKEN_BACK.tuples(tx.conn, {"owner": tx.owner, "thread": thread_id})
     return [
-        TakenBack(content, frozenset(stored_json.load_json(turn_ids)))
-        for id, content, turn_ids in rows
-        if content is None or ledger.is_put_away_by_person(tx, id)
+        TakenBack(content, frozenset(stored_json.load_json(turn_ids)), not removed)
+        for id, content, turn_ids, removed in rows
+        if not removed or content is None or ledger.is_put_away_by_person(tx, id)
     ]
 
 
@@ -70,10 +74,18 @@ _undone = exists().where(
     _back.c.version > versions.c.version,
     _back.c.restored_from < versions.c.version,
 )
+_removed = or_(_gone, _undone)
+_changed = exists().where(
+    _back.c.owner == bindparam("owner"),
+    _back.c.memory_id == versions.c.memory_id,
+    _back.c.version > versions.c.version,
+    _back.c.content != versions.c.content,
+)
 _TAKEN_BACK = PreparedStatement(
-    select(versions.c.memory_id, versions.c.content, versions.c.turn_ids)
+    select(versions.c.memory_id, versions.c.content, versions.c.turn_ids, case((_removed, 1), else_=0))
     .join(memories, and_(memories.c.owner == versions.c.owner, memories.c.id == versions.c.memory_id))
-    .where(versions.c.owner == bindparam("owner"), versions.c.thread_id == bindparam("thread"), or_(_gone, _undone))
+    .where(versions.c.owner == bindparam("owner"), versions.c.thread_id == bindparam("thread"))
+    .where(or_(_removed, _changed))
     .order_by(versions.c.memory_id, versions.c.version)
 )
 

@@ -206,6 +206,15 @@ def was_taken_back(candidate: Candidate, gone: Sequence[TakenBack]) -> bool:
     return any(
         bool(turns & one.turn_ids) and (one.content is None or overlap(candidate.content, one.content) >= TAKEN_BACK)
         for one in gone
+        if not one.changed
+    )
+
+
+def was_changed(candidate: Candidate, gone: Sequence[TakenBack]) -> bool:
+    """Whether the same turns, and no others, gave a memory that said all of this before its words were changed."""
+    turns, words = {str(turn) for turn in candidate.turn_ids}, set(content_words(candidate.content))
+    return bool(words) and any(
+        one.changed and turns <= one.turn_ids and words <= set(content_words(one.content or "")) for one in gone
     )
 
 
@@ -219,6 +228,8 @@ def judge_candidates(
         why = refuse_candidate(candidate, reading, declined)
         if why is None and candidate.op != "forget" and was_taken_back(candidate, gone):
             why = "it was taken back"
+        if why is None and candidate.op != "forget" and was_changed(candidate, gone):
+            why = "it was changed since"
         earlier = [one.content for one, skipped in judged if skipped is None and one.op == "add"]
         if why is None and candidate.op == "add" and any(alike(candidate.content, text) for text in earlier):
             why = "it was found twice"

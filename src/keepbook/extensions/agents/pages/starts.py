@@ -72,7 +72,7 @@ DAYS = {
     "6": "Every Saturday", "0": "Every Sunday",
 }  # fmt: skip
 WHEN = {HAND: "Only by hand", "daily": "Every day", "weekdays": "Monday to Friday", **DAYS, CRON: "As written below"}
-"""What the picker offers, by the value that the form sends; none is empty, since an empty field is left out of a form."""
+"""What the picker offers, by the value that the form sends: never an empty one, which a form leaves out."""
 _WEEKDAY_FIELDS = {"daily": "*", "weekdays": "1-5", **{day: day for day in DAYS}}
 """The fifth field of a cron schedule, by the choice in the picker."""
 _SIMPLE = regex(r"(?P<minute>[0-5]?\d) (?P<hour>[01]?\d|2[0-3]) \* \* (?P<weekday>\*|1-5|[0-6])")

@@ -8,6 +8,8 @@ from playwright.sync_api import Page, Route, expect
 from starlette.testclient import TestClient
 
 from keepbook.book.chats.pencil import Pencil, pencil_key
+from keepbook.book.ground.when import stamp
+from keepbook.book.memory import proposals
 from keepbook.book.text.quotation import Span
 from keepbook.models.notebook.scene import target_of
 from keepbook.models.notebook.values import QuotedLine, TurnStep
@@ -458,6 +460,22 @@ def test_a_change_of_what_stands_in_the_book_is_shown_as_one_and_asked(
     alice.undo(alice.ledger()[0].event)
     client.post(f"/chat/{chat.id}/pencil/{found.key}/keep")
     assert alice.get(stands.id).content == line
+
+
+def test_an_order_that_a_model_left_is_asked_once_and_says_what_silence_does(
+    client: TestClient, alice: Any, monkeypatch: Any
+) -> None:
+    chat = alice.threads.start()
+    chat.add("user", NURSE)
+    with alice._database.write("alice") as tx:
+        asked = proposals.ask_question(
+            tx, stamp(tx.clock()), question="keep", op="add", content=NURSE_LINE, thread_id=chat.id, turn_ids=("1",)
+        )
+    found = Pencil(pencil_key(1, NURSE_LINE), 1, NURSE_LINE, "profile", "add", None, 0.9, True, proposal=asked.id)
+    monkeypatch.setattr("keepbook.models.pencil.pencil_lines", lambda *_: [found])
+    page = text_of(client.get(f"/chat/{chat.id}?pencil=1"))
+    assert page.count("Keep this?") == 1
+    assert "Keep this? Yes No kept if you say nothing" in page.replace("Nokept", "No kept")
 
 
 def test_where_closing_proposes_silence_keeps_nothing(client: TestClient, recorded: Any) -> None:

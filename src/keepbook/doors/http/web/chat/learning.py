@@ -31,8 +31,8 @@ class PencilLine(NamedTuple):
     sure: bool
     before: str | None = None
     out: datetime | None = None
-    offered: bool = False
-    """Whether it is a question that waits for a yes; then closing does nothing with it."""
+    question: str | None = None
+    """The id of the question that asks for it already; None if none does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,12 @@ class ChatLearning:
     def of(self, turn: int) -> list[PencilLine]:
         """The lines beside a turn; an offered line is asked as a question."""
         if self.beside:
-            return [line for line in self.lines if line.turn == turn and not line.offered]
+            return [line for line in self.lines if line.turn == turn and line.question is None]
         return []
+
+    def kept_in_silence(self) -> set[str]:
+        """The questions whose line closing keeps, though nobody answers."""
+        return {line.question for line in self.lines if line.question is not None and line.sure}
 
 
 def is_open(visit: Visit, thread: Thread) -> bool:
@@ -73,7 +77,7 @@ def chat_learning(visit: Visit, thread: Thread, preset: Preset) -> ChatLearning:
 def _waiting_line(visit: Visit, one: Pencil, *, proposes: bool) -> PencilLine:
     words = as_shown(one.content, one.spans, None) if one.spans else one.content
     sure, before = one.sure and not proposes, _line_of(visit, one.target)
-    return PencilLine(one.key, one.turn_id, words, one.category, sure, before, offered=one.proposal is not None)
+    return PencilLine(one.key, one.turn_id, words, one.category, sure, before, question=one.proposal)
 
 
 def _line_of(visit: Visit, memory: str | None) -> str | None:
