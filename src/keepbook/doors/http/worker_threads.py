@@ -121,7 +121,7 @@ WORKER_THREADS = WorkerThreads(MOST)
 # Turns of writes
 
 READS = ("GET", "HEAD")
-Sender = tuple[str | None, str | None]
+SentKey = tuple[str | None, str | None]
 """What tells callers apart before one is known: the key that was sent, and the owner that was named. Nothing else of a
 request counts: whoever varied it would be taken for many."""
 
@@ -131,11 +131,11 @@ class WriteTurns:
 
     def __init__(self) -> None:
         self._all = asyncio.Semaphore(MOST_WRITES)
-        self._of: dict[Sender, asyncio.Semaphore] = {}
-        self._waiting: dict[Sender, int] = {}
+        self._of: dict[SentKey, asyncio.Semaphore] = {}
+        self._waiting: dict[SentKey, int] = {}
 
     @asynccontextmanager
-    async def turn(self, who: Sender) -> AsyncIterator[None]:
+    async def turn(self, who: SentKey) -> AsyncIterator[None]:
         """A turn of this caller."""
         mine = self._of.setdefault(who, asyncio.Semaphore(MOST_OF_ONE))
         self._waiting[who] = self._waiting.get(who, 0) + 1

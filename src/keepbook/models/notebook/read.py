@@ -7,7 +7,7 @@ of the closed lists a turn is cut into sentences, which are offered as they stan
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from keepbook.book.memory.questions import plain_choices
 from keepbook.book.text.language import language
@@ -127,18 +127,22 @@ def _cut_around_orders(text: str, pieces: Sequence[ReaderPiece]) -> list[ReaderP
     """The pieces, cut where an order that names nothing begins and ends, if something is told beside it: "jk, I have
     two", "The train is at six, remember that"."""
     orders = [(one.start, one.end) for one in orders_of_turn(text) if one.rest_start == one.rest_end == one.end]
+    ends = list(chain.from_iterable(orders))
     found: list[ReaderPiece] = []
     for piece in pieces:
-        inside = [edge for order in orders for edge in order if piece.start < edge < piece.end]
-        edges = [edge for edge in inside if _tells(text, piece.start, edge) and _tells(text, edge, piece.end)]
+        edges = [edge for edge in ends if _parts_words(text, piece, edge)]
         for start, end in pairwise((piece.start, *edges, piece.end)):
-            verdict = "leave" if (start, end) in orders else piece.verdict
-            found.append(replace(piece, start=start, end=end, text=text[start:end], verdict=verdict))
+            part = replace(piece, start=start, end=end, text=text[start:end])
+            if (start, end) in orders:
+                part = replace(part, verdict="leave")
+            found.append(part)
     return found
 
 
-def _tells(text: str, start: int, end: int) -> bool:
-    return any(map(str.isalnum, text[start:end]))
+def _parts_words(text: str, piece: ReaderPiece, edge: int) -> bool:
+    """Whether a piece has words on either side of a place."""
+    before, behind = text[piece.start : edge], text[edge : piece.end]
+    return any(map(str.isalnum, before)) and any(map(str.isalnum, behind))
 
 
 def _is_cut(before: ReaderPiece, piece: ReaderPiece, begins_sentence: bool) -> bool:
