@@ -217,6 +217,8 @@ class Wire:
         """What it answers to whoever asks for its models; a server without any has no such list."""
         self.wants_key = False
         """Whether it tells its models only with a key."""
+        self.thinks = 0.0
+        """Seconds before it tells its models."""
         self.over = threading.Event()
         wire = self
 
@@ -225,6 +227,7 @@ class Wire:
                 wire.serve(self)
 
             def do_GET(self) -> None:
+                wire.over.wait(wire.thinks)
                 listed = [{"id": name, "object": "model"} for name in wire.models]
                 if wire.wants_key and "Authorization" not in self.headers:
                     self.send({"error": {"message": "no key"}}, status=401)

@@ -10,6 +10,7 @@ from tests.models.wire import Call, Received, Say, Status, Step, Wire, answer, r
 
 from keepbook.models.model import Usage
 from keepbook.models.outward import OutwardDoor
+from keepbook.models.providers import nearby
 from keepbook.models.providers.address import Address, ollama_address, own_name
 from keepbook.models.providers.nearby import Server, answers_at, find_servers
 from keepbook.models.providers.remote import RemoteModel
@@ -48,6 +49,14 @@ def test_a_server_that_tells_its_models_only_with_a_key_answers_all_the_same() -
         assert answers_at(wire.url, OutwardDoor())
         assert find_servers(wire.url.removesuffix("/v1"), OutwardDoor()) == []
     assert not answers_at(refused(), OutwardDoor())
+
+
+def test_a_chosen_server_that_is_slow_is_not_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearby, "WAIT_SECONDS", 0.01)
+    with Wire("openai") as wire:
+        wire.models, wire.thinks = ["llama3.1:8b"], 0.2
+        assert find_servers(wire.url.removesuffix("/v1"), OutwardDoor()) == []
+        assert answers_at(wire.url, OutwardDoor())
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,9 @@ from keepbook.models.outward import OutwardDoor
 from keepbook.models.providers.address import OLLAMA, PORTS, ollama_address
 
 WAIT_SECONDS = 1.0
+"""How long a look around waits for each usual port."""
+CHOSEN_WAIT_SECONDS = 5.0
+"""How long a server that was chosen has: one that is busy answers late, and is not down."""
 MOST_BYTES = 1_000_000
 
 
@@ -50,7 +53,7 @@ def find_servers(ollama_host: str | None, outward: OutwardDoor) -> list[Server]:
 def answers_at(base_url: str, outward: OutwardDoor) -> bool:
     """Whether a model server answers at this address. One that asks for a key does: it is not sent one here."""
     try:
-        return bool(_ask_models(base_url.rstrip("/").removesuffix("/v1"), outward))
+        return bool(_ask_models(base_url.rstrip("/").removesuffix("/v1"), outward, CHOSEN_WAIT_SECONDS))
     except HTTPError as error:
         error.close()  # else the connection stays open
         return error.code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
@@ -59,13 +62,13 @@ def answers_at(base_url: str, outward: OutwardDoor) -> bool:
 def _models(place: str, outward: OutwardDoor) -> Sequence[str]:
     """The names of the models there; empty if no model server answers, or none without a key."""
     try:
-        return _ask_models(place, outward)
+        return _ask_models(place, outward, WAIT_SECONDS)
     except HTTPError as error:
         error.close()
         return ()
 
 
-def _ask_models(place: str, outward: OutwardDoor) -> Sequence[str]:
+def _ask_models(place: str, outward: OutwardDoor, wait: float) -> Sequence[str]:
     """The names of the models there, those that only make vectors last; empty if no model server answers. Raises
     HTTPError if the server refuses."""
     parts = urlsplit(place)
@@ -74,7 +77,7 @@ def _ask_models(place: str, outward: OutwardDoor) -> Sequence[str]:
     at = parts.netloc.rpartition("@")[2]  # without the password: nobody knows yet which server this is
     asked = Request(f"{parts.scheme}://{at}/v1/models", headers={"Accept": "application/json"})  # noqa: S310 as checked
     try:
-        with outward.open(asked, timeout=WAIT_SECONDS) as answer:
+        with outward.open(asked, timeout=wait) as answer:
             told = json.loads(answer.read(MOST_BYTES))
     except HTTPError:
         raise

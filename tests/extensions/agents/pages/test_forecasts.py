@@ -11,7 +11,7 @@ CARD = {"question": "Does it rain?", "probability": 0.7, "resolves_by": "2031-01
 def said_beside(page: str, control: str) -> str:
     """The sentence beside a control, which is marked as wrong and takes the focus."""
     [marked] = re.findall(rf'<(?:input|textarea|select)[^>]*name="{control}"[^>]*>', page)
-    assert f'aria-describedby="bad-{control}"' in marked
+    assert re.search(rf'aria-describedby="bad-{control}[ "]', marked)
     assert 'aria-invalid="true" autofocus' in marked
     [sentence] = re.findall(rf'<p class="error" id="bad-{control}">.*?<span>(.*?)</span>', page)
     return str(sentence)
@@ -57,6 +57,9 @@ def test_a_forecast_is_shown_answered_and_answered_anew(client: TestClient, alic
     client.post(f"/results/forecasts/{due}/answer", data={"outcome": "no"})
     done = alice.decisions.get(due)
     assert (done.outcome, "before: true" in done.note) == ("false", True)
+    ahead = client.get(f"/results/forecasts?resolve={open_one}").text
+    assert "settled before its date (needed)" in ahead
+    assert "to answer it before, say why it is settled. The other fields may stay empty." in ahead
     refused = client.post(f"/results/forecasts/{open_one}/answer", data={"outcome": "void"})
     assert refused.status_code == 422
     why = "This is due on 1 January 2031; to answer it before, say why it is settled."

@@ -145,6 +145,9 @@ def test_settings_open_the_model_step_alone_and_come_back(
     assert page.text.index('id="model"') < page.text.index('id="you"')  # what people look for
     assert "<b>qwen2.5:14b (Ollama)</b>" in page.text
     assert '<a href="/settings#model">qwen2.5:14b (Ollama)</a>' in page.text  # in the drawer, too
+    with monkeypatch.context() as nowhere:  # it answers, at a port that a look around does not know
+        nowhere.setattr("keepbook.doors.http.web.account.connect.find_servers", lambda *_: [])
+        assert "does not answer" not in client.get("/settings/model").text
     ollama.models = []  # stopped, for all that a page can see
     assert "Ollama does not answer on this machine. Start it, or choose" in client.get("/settings").text
     page = client.get("/settings/model").text

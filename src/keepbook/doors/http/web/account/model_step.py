@@ -46,35 +46,37 @@ def model_step_context(
     if visit.keeps_house:
         offer = connect.offer(visit.kb.outward)
     known = visit.kb.settings
-    base_url = _address(visit)
+    down = not_answering(visit)
+    base_url = _address(visit, down)
     now = ""
     if offer:
         now = next((one.name for one in offer.servers if connect.serves(one, known)), "")
     return {
         "wishes": wishes, "wrong": wrong, "tested": tested, "asked": asked, "offer": offer, "model": known.model,
-        "called": visit.kb.models.called(None), "stopped": _stopped_server(visit, offer, wishes, wrong),
+        "called": visit.kb.models.called(None), "stopped": _stopped_server(offer, wishes, wrong, down),
         "has_key": bool(known.openai_key), "anthropic_key": bool(known.anthropic_key), "serving": now,
         "base_url": base_url, "same_address": base_url == (known.openai_base_url or ""), "able": able(known),
-        "down": not_answering(visit), "providers": connect.PROVIDERS, "listed": listed,
+        "down": down, "providers": connect.PROVIDERS, "listed": listed,
     }  # fmt: skip
 
 
-def _address(visit: Visit) -> str:
+def _address(visit: Visit, down: str) -> str:
     """The address that was chosen before; "" if it is of this machine and no server answers there."""
     there = visit.kb.settings.openai_base_url or ""
     local = there and Address("openai", "", there).here
-    if not local or answers_at(there, visit.kb.outward):
-        return there
-    return ""
+    if down or (local and not visit.model_here and not answers_at(there, visit.kb.outward)):
+        return ""
+    return there
 
 
-def _stopped_server(visit: Visit, offer: Offer | None, wishes: Wishes, wrong: KeepbookError | None) -> str:
-    """The local server that was chosen, before or just now, and does not answer; "" if there is none."""
+def _stopped_server(offer: Offer | None, wishes: Wishes, wrong: KeepbookError | None, down: str) -> str:
+    """The local server that was chosen, before or just now, and does not answer, if none is there to be chosen
+    instead."""
     if offer is None or offer.servers:
         return ""
     if wrong is not None and wrong.field == "model":
         return wishes.model[:40]
-    return visit.model_here
+    return down
 
 
 async def try_model(visit: Visit, wishes: Wishes, page: PageFunction) -> Response | None:
