@@ -1116,3 +1116,9 @@ def test_of_a_flood_of_one_kind_few_are_read(alice: Any, monkeypatch: pytest.Mon
     again = alice.remember("The boiler room of the house has a red pump")
     assert (again.id, again.unchanged) == (first.id, True)
     assert 1 <= len(alice.remember("The boiler room of the tall house has a red pump").similar) <= 3
+
+
+def test_what_a_program_prints_of_a_memory_is_one_short_line(alice: Any) -> None:
+    written = alice.remember("Lives in Oslo", body="a\nlong text")
+    assert str(written) == f"{written.id} Lives in Oslo"
+    assert str(alice.undo(written.event)) == str(written)

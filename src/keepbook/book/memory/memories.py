@@ -78,6 +78,10 @@ class Memory:
     written_by: str | None = None
     """Who chose these words; None: the person."""
 
+    def __str__(self) -> str:
+        """What a program prints of it: its id and what it says."""
+        return f"{self.id} {self.content}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:

@@ -98,7 +98,7 @@ TABLE = {
     "chats": authority_row(
         "end, rename, restore or trash a chat in which the person spoke", WRITE, "yes no no no yes yes yes"
     ),
-    "word": authority_row("decide over the person's own word", WRITE, "yes no no no yes yes no"),
+    "word": authority_row("decide over the person's own word, or delete for good", WRITE, "yes no no no yes yes no"),
     "house": authority_row("bring a book in, or erase one", ADMIN, "yes no no no yes yes no"),
     "tokens": authority_row("make and revoke tokens", ADMIN, "yes no no yes yes no no"),
     "figures": authority_row(
