@@ -53,3 +53,12 @@ def test_what_is_typed_is_only_text(client: TestClient, alice: Any) -> None:
     page = client.get("/search", params={"q": "<b>bold</b>"}, headers={"X-Partial": "1"}).text
     assert "<b>bold" not in page
     assert "&lt;" in page
+
+
+def test_what_is_left_out_for_a_forbidden_topic_is_said(client: TestClient, alice: Any, talk: Any) -> None:
+    talk("I keep bees")
+    assert "left out" not in client.get("/search?q=bees").text
+    alice.choose(never=["my ex"])
+    said = "1 chat looked through; what you said about my ex is left out"
+    assert said in client.get("/search?q=keys").text
+    assert said in client.get("/search?q=keys", headers={"X-Partial": "1"}).text

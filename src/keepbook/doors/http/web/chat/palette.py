@@ -63,6 +63,8 @@ class Found(NamedTuple):
     """How many lines were searched."""
     chats: int
     """How many chats were searched."""
+    never: Sequence[str] = ()
+    """The topics never to be kept: what was said of them in chats is found by title alone."""
 
 
 class Action(NamedTuple):
@@ -96,7 +98,7 @@ def find_all(visit: Visit, asked: str, most: int) -> Found:
         groups = _of_words(visit, asked, most, list(_of_titles(visit, chats.chats)))
     else:
         groups = _of_nothing(visit)
-    return Found([group for group in groups if group.rows], lines, chats.looked_through)
+    return Found([group for group in groups if group.rows], lines, chats.looked_through, visit.book.choices.never)
 
 
 def mark_words(text: str, asked: str) -> list[DiffPiece]:
