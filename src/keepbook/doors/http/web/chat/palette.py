@@ -161,8 +161,8 @@ def _person_row(one: KnownPerson) -> FoundRow:
 
 
 def _of_lines(visit: Visit, asked: str, most: int) -> Iterator[FoundRow]:
-    """Rows for lines that have the words, or mean something similar; the best first."""
-    for hit in visit.book.recall(asked, limit=most):
+    """Rows for lines that have the words, or mean something similar; the words themselves first, then the best."""
+    for hit in sorted(visit.book.recall(asked, limit=most), key=lambda one: not _begins(one.content, asked)):
         if _has_words(hit.reasons) or _is_meant(hit.reasons):
             yield FoundRow(f"/memory/{hit.id}", shown_text(hit), _day(visit, hit.recorded_at), is_line=True)
 
