@@ -77,6 +77,7 @@ def test_my_last_message_is_edited_and_sent_again_and_the_old_one_stays_readable
     expect(person.locator(".exchange > .turn.me > .bubble")).to_have_text([OTHER_DOG])
     expect(person.locator("[aria-busy]")).to_have_count(0)
     expect(person.locator(".turn.me .of")).to_contain_text("2 of 2")
+    expect(person.locator("#talk .day")).to_have_count(1)
     person.locator(".turn.me").get_by_label("Version before").press("Enter")
     expect(person.locator(".turn.me > .bubble")).to_have_text([DOG])
     expect(person.locator("#turn-2 .of")).to_contain_text("1 of 2")

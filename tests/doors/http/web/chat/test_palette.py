@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import pytest
 from starlette.testclient import TestClient
 
 
@@ -53,3 +54,23 @@ def test_what_is_typed_is_only_text(client: TestClient, alice: Any) -> None:
     page = client.get("/search", params={"q": "<b>bold</b>"}, headers={"X-Partial": "1"}).text
     assert "<b>bold" not in page
     assert "&lt;" in page
+
+
+def test_what_is_left_out_for_a_forbidden_topic_is_said(client: TestClient, alice: Any, talk: Any) -> None:
+    talk("I keep bees")
+    assert "left out" not in client.get("/search?q=bees").text
+    alice.choose(never=["my ex"])
+    said = "1 chat looked through; what you said about my ex is left out"
+    assert said in client.get("/search?q=keys").text
+    assert said in client.get("/search?q=keys", headers={"X-Partial": "1"}).text
+
+
+def test_a_line_with_the_word_stands_before_one_that_is_alike(
+    client: TestClient, alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice.remember("I'm Paula and I live in Graz", category="fact")
+    alice.remember("My sister Lena helped us move", category="fact")
+    found = sorted(alice.recall("lena paula"), key=lambda one: "Lena" in one.content)
+    monkeypatch.setattr(type(alice), "recall", lambda *_, **__: found)
+    rows = groups(client.get("/search?q=lena").text)["Your book"]
+    assert rows[0].startswith("My sister Lena")

@@ -126,6 +126,8 @@ def test_the_panel_opens_in_place_and_is_true_at_once_and_after_a_reload(person:
     expect(given).to_contain_text("What this chat knew")
     expect(person.locator("#chat-head")).to_contain_text("from this chat")
     buttons = person.get_by_role("link", name="What it saw")
+    names = buttons.evaluate_all("all => all.map(one => one.innerText)")
+    assert len(set(names)) == len(names), "replies of one minute are told apart"
     buttons.nth(1).click()
     saw = person.locator("#saw")
     expect(saw.locator(".asked")).to_have_text(["“expenses in cash”", "“zzz qqq”"])

@@ -3,8 +3,10 @@
 import json
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -444,3 +446,12 @@ def test_somebody_i_know_is_named_in_the_browser(person: Page, alice: Any, tmp_p
     person.get_by_role("button", name="Bring in 2 lines").click()
     expect(person.get_by_text("2 memories came in")).to_be_visible()
     assert {one.subject for one in alice.list()} == {None, "Jonas"}
+
+
+def test_a_day_that_the_words_name_is_since_when_it_is_so(client: TestClient, alice: Any) -> None:
+    here = alice.acting(thread_id=alice.thread("chatgpt:one").id)
+    here.remember("I am vegetarian since 2019", valid_from=datetime(2019, 1, 1, tzinfo=ZoneInfo(alice.zone)))
+    here.remember("My sister is called Lena", valid_from=datetime(2024, 12, 6, 17, 5, tzinfo=UTC))
+    facts = client.get("/profile/facts").text
+    assert re.search(r">So since <time[^>]*>1 Jan 2019<", facts)
+    assert re.search(r">Said <time[^>]*>6 Dec 2024<", facts)

@@ -63,6 +63,8 @@ class Found(NamedTuple):
     """How many lines were searched."""
     chats: int
     """How many chats were searched."""
+    never: Sequence[str] = ()
+    """The topics never to be kept: what was said of them in chats is found by title alone."""
 
 
 class Action(NamedTuple):
@@ -96,7 +98,7 @@ def find_all(visit: Visit, asked: str, most: int) -> Found:
         groups = _of_words(visit, asked, most, list(_of_titles(visit, chats.chats)))
     else:
         groups = _of_nothing(visit)
-    return Found([group for group in groups if group.rows], lines, chats.looked_through)
+    return Found([group for group in groups if group.rows], lines, chats.looked_through, visit.book.choices.never)
 
 
 def mark_words(text: str, asked: str) -> list[DiffPiece]:
@@ -159,8 +161,8 @@ def _person_row(one: KnownPerson) -> FoundRow:
 
 
 def _of_lines(visit: Visit, asked: str, most: int) -> Iterator[FoundRow]:
-    """Rows for lines that have the words, or mean something similar; the best first."""
-    for hit in visit.book.recall(asked, limit=most):
+    """Rows for lines that have the words, or mean something similar; the words themselves first, then the best."""
+    for hit in sorted(visit.book.recall(asked, limit=most), key=lambda one: not _begins(one.content, asked)):
         if _has_words(hit.reasons) or _is_meant(hit.reasons):
             yield FoundRow(f"/memory/{hit.id}", shown_text(hit), _day(visit, hit.recorded_at), is_line=True)
 

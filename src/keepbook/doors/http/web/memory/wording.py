@@ -69,6 +69,8 @@ class SourcedText(Protocol):
     def thread_id(self) -> str | None: ...
     @property
     def turn_ids(self) -> tuple[str, ...]: ...
+    @property
+    def valid_from(self) -> datetime: ...
 
 
 SAID, GUESSED, WAITS = "said", "guessed", "waits"
@@ -212,9 +214,11 @@ class Teller:
         return ChatPlace(chat.title, place, turn)
 
     def only_said(self, said: SourcedText) -> bool:
-        """Whether it was said in an imported chat: then its date is when it was said, not since when it is true."""
+        """Whether its date is only when it was said: so in an imported chat, unless its words name the day. A day that
+        words name begins at midnight."""
         chat = self.chats.get(said.thread_id or "")
-        return chat is not None and source_of_session(chat.session) is not None
+        imported = chat is not None and source_of_session(chat.session) is not None
+        return imported and in_zone(said.valid_from, self.zone).time() != time.min
 
     def day(self, moment: datetime) -> date:
         return in_zone(moment, self.zone).date()

@@ -75,6 +75,7 @@ async function converse(text, from = 0, goOn = false) {
   find(".hello", talk)?.remove();
   shown.filter(turn => Number(turn.dataset.turn) > last).forEach(turn => turn.remove());
   all(".exchange", talk).filter(one => !find("[data-turn]", one)).forEach(one => one.remove());
+  all(".day", talk).filter(day => !day.nextElementSibling?.matches(".exchange")).forEach(day => day.remove());
   const said = made("#said-template", node => { find(".bubble", node).textContent = text; });
   const reply = made("#reply-template", node => {
     find("b", node).textContent = talk.dataset.agent;

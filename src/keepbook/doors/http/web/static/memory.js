@@ -68,6 +68,10 @@ document.addEventListener("keydown", event => {
   if (fold) fold.open = !fold.open;
 });
 
+// A line of the book has no second line: there Enter saves, as it sends in a chat.
+const isLine = ({ target, shiftKey, isComposing }) =>
+  !shiftKey && !isComposing && target.matches?.("form[data-save] textarea[name=content]");
+
 // Before the shell hears of it: Escape closes a menu first, and only then an edit.
 document.addEventListener("keydown", event => {
   const { key, target } = event;
@@ -77,7 +81,8 @@ document.addEventListener("keydown", event => {
       menu.open = false;
       find("summary", menu).focus();
     }
-  } else if (key === "Enter" && (event.metaKey || event.ctrlKey)) {
+  } else if (key === "Enter" && (event.metaKey || event.ctrlKey || isLine(event))) {
+    event.preventDefault();
     target.closest?.("form[data-save]")?.requestSubmit();
   }
 }, true);
