@@ -64,5 +64,6 @@ def test_every_log_of_the_package_is_made_so() -> None:
         if "getLogger(__name__)" in path.read_text(encoding="utf-8")
         or 'getLogger("keepbook' in path.read_text(encoding="utf-8")
     }
-    # One sets how much of the package's log is shown; the other, below this module, logs codes alone.
-    assert made == {"doors/http/log.py", "storage/transactions/behind.py"}
+    # One sets how much of the package's log is shown; the others, below this module, log codes alone, and what a server
+    # that is away says, in one line of their own making.
+    assert made == {"doors/http/log.py", "storage/database.py", "storage/transactions/behind.py"}

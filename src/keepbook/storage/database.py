@@ -383,7 +383,7 @@ class Database:
     def _for_anybody(self, known: KeepbookError) -> KeepbookError:
         """Of a server that was open, whoever asks may hear the error: where it is stands in the log alone."""
         if self._serves and is_postgresql(self.backend.address) and self.backend.address in known.message:
-            getLogger("keepbook").warning("%s", known.message)
+            getLogger("keepbook").warning("%s", " ".join(known.message.split()))
             known.message = known.message.replace(self.backend.address, "the database")
             if known.code == "unavailable":
                 known.message = "the database is away; try again in a moment"
