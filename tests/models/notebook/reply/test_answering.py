@@ -143,3 +143,11 @@ def test_what_was_told_a_moment_ago_is_an_answer_before_it_has_a_vector(alice: A
 )
 def test_a_question_is_looked_up_without_what_is_said_beside_it(turn: str, question: str) -> None:
     assert question_in(turn) == question
+
+
+def test_what_is_said_of_somebody_else_is_not_the_nearest_to_a_question_of_oneself(alice: Any, sense: Bundled) -> None:
+    alice.remember("My sister lives in Toronto", force=True)
+    asked = "Where do I live?"
+    assert find_answers(asked, alice.recall(asked), (), (), sense=sense).nearest is None
+    asked = "Where does my sister live?"
+    assert find_answers(asked, alice.recall(asked), (), (), sense=sense).lines

@@ -154,6 +154,12 @@ def names_asked(asked: ParsedQuestion, line: str, subject: str | None) -> bool:
     return has_names and not missing_people(asked, every)
 
 
+def is_of_another(asked: ParsedQuestion, line: str, subject: str | None) -> bool:
+    """Whether a line is about somebody, and a question about the person alone."""
+    asks_of_somebody = bool(asked.people or asked.names)
+    return asked.is_of_self and not asks_of_somebody and bool(subject or _begins_with_another(line))
+
+
 def _people_seen(
     asked: ParsedQuestion, line: str, subject: str | None, every: AbstractSet[str], likeness: float
 ) -> dict[str, float]:

@@ -23,6 +23,7 @@ from keepbook.models.notebook.reply.answer_score import (
     ANSWERS,
     NEAR,
     ParsedQuestion,
+    is_of_another,
     names_asked,
     parse_question,
     score_texts,
@@ -141,8 +142,10 @@ def find_answers(
 
 
 def _nearest(asked: ParsedQuestion, rated: Sequence[_Rated]) -> Memory | None:
-    """The likeliest of some lines that hold; none that lacks somebody who was asked about."""
+    """The likeliest of some lines that hold; none that lacks somebody who was asked about, or is about somebody else
+    than the person who asks of themselves."""
     near = [one for one in rated if one.line.current and names_asked(asked, one.line.content, one.line.subject)]
+    near = [one for one in near if not is_of_another(asked, one.line.content, one.line.subject)]
     best = max(near, key=lambda one: one.score, default=None)
     if best is None:
         return None
