@@ -350,3 +350,12 @@ def test_a_stretch_gets_the_whole_of_a_word_that_it_splits(part: str, whole: str
     begin, end = at_words(text, start, start + len(part))
     assert text[begin:end].endswith(whole)
     assert (begin, end) == at_words(text, begin, end)
+
+
+def test_an_order_that_trails_a_statement_keeps_it_once(talk: Any) -> None:
+    told = "Our wedding anniversary is the 2nd of November, please remember that"
+    alice, replies = talk({"please remember": {"act": "keep"}}, told, told)
+    assert holding(alice) == ["Our wedding anniversary is the 2nd of November"]
+    assert replies[0].startswith("Kept: “Our wedding anniversary is the 2nd of November”.")
+    assert "Kept" not in replies[1]
+    assert "already" in replies[1]

@@ -197,18 +197,13 @@ class _Turn(JudgedTurn):
         known = [one for one in lines if _is_repeat(one.content, clause.text)]
         if known and self.judged[at].act == "say" and self.judged[at].sure:
             return [TurnStep("repeat", clause.start, clause.end, target=known[0])]
-        if (again := self._said_again(clause)) is not None:
+        if (again := self.said_again(clause)) is not None:
             return [TurnStep("repeat", clause.start, clause.end, target=again)]
         return self.new_line(at, ordered=ordered)
 
     def _answers_freely(self, clause: Clause) -> bool:
         """ "Yes to the name, no to the money": words for an open question, which no list knows, are no line."""
         return bool(self.scene.questions) and clause.verdict != "keep" and opens_with_answer(clause.text)
-
-    def _said_again(self, clause: Clause) -> Target | None:
-        """The line that says the same in the same words, also where the reader does not see it."""
-        lines = [one for one in self.scene.targets if one.kind == "memory" and one.subject is None]
-        return next((one for one in lines if same_saying(one.content, clause.text)), None)
 
     # Changes
 

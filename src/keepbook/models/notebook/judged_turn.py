@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from keepbook.book.text.opposites import same_saying
 from keepbook.book.text.words import fold_text
 from keepbook.models.notebook import change
 from keepbook.models.notebook.lists.orders import Order
@@ -78,6 +79,11 @@ class JudgedTurn:
         before = [one.number for one in self.scene.turns[:-1] if one.role == "user"]
         here = [one for one in self.scene.targets if one.thread_id in (None, self.scene.thread_id)]
         return [one for one in here if before and any(span.turn == before[-1] for span in one.spans)]
+
+    def said_again(self, clause: Clause) -> Target | None:
+        """The line that says the same in the same words, also where the reader does not see it."""
+        lines = [one for one in self.scene.targets if one.kind == "memory" and one.subject is None]
+        return next((one for one in lines if same_saying(one.content, clause.text)), None)
 
     def states(self, at: int) -> bool:
         return self.judged[at].act in ("say", "change") or self.clauses[at].verdict != "leave"

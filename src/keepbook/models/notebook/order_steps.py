@@ -204,8 +204,10 @@ def keep_pointed(turn: JudgedTurn, at: int) -> list[TurnStep]:
     clause = turn.clauses[at]
     if at + 1 < len(turn.clauses) and turn.states(at + 1):
         return []  # the statement that follows is kept as ordered
-    if at > 0 and turn.order_in(clause) is not None:
-        return turn.new_line(at - 1, ordered=True)  # "…. Please note that."
+    if at > 0 and turn.order_in(clause) is not None:  # "…. Please note that."
+        if turn.said_again(turn.clauses[at - 1]) is not None:
+            return []
+        return turn.new_line(at - 1, ordered=True)
     for one in turn.targets_of(clause, turn.bars.point_sure):
         if one.kind == "offered":
             return [TurnStep("answer", clause.start, clause.end, proposal=one.id, choice="keep")]

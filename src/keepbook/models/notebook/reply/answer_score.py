@@ -37,6 +37,8 @@ _OWNERS = ("my", "our")
 _OF_SELF = word_set("""
     i i'm i've me my mine we we're we've us our ours ich mein meine wir yo mi mis jeg min mitt mine je mon ma mes
 """)
+_SELF = _OF_SELF - word_set("my mine our ours mein meine mi mis min mitt mon ma mes")
+"""Of these, the words for the person, and not for what is theirs."""
 _LIGHT = frozenset(map(stem, STOP_WORDS))
 _NAME = regex(r"(?<=\s)[A-Z][^\W\d_]{1,30}")
 """A name in a question: a capital that does not begin it."""
@@ -155,9 +157,10 @@ def names_asked(asked: ParsedQuestion, line: str, subject: str | None) -> bool:
 
 
 def is_of_another(asked: ParsedQuestion, line: str, subject: str | None) -> bool:
-    """Whether a line is about somebody, and a question about the person alone."""
-    asks_of_somebody = bool(asked.people or asked.names)
-    return asked.is_of_self and not asks_of_somebody and bool(subject or _begins_with_another(line))
+    """Whether a line is about somebody and not about the person, and a question about the person alone."""
+    if not asked.is_of_self or asked.people or asked.names:
+        return False
+    return bool(subject or _begins_with_another(line)) and _SELF.isdisjoint(tokens(line))
 
 
 def _people_seen(
