@@ -107,7 +107,8 @@ class TokenizedText:
     """A text and its tokens, made ready to be held against many lists."""
 
     def __init__(self, folded: str, tokens: tuple[str, ...]) -> None:
-        self.folded, self.tokens = folded, tokens
+        self.folded: str = folded
+        self.tokens: tuple[str, ...] = tokens
 
     @classmethod
     def of(cls, text: str) -> Self:
