@@ -208,7 +208,9 @@ def may_ask(text: str) -> bool:
 
 def question_in(text: str) -> str:
     """The sentences of a turn that ask, without what is said beside them: "Thanks! Where do I live?". The whole turn if
-    they speak of what stands there ("My mother is Bev. How old is she?")."""
+    they speak of what stands there ("My mother is Bev. How old is she?"), or the turn is long."""
+    if len(text) > MOST_PARTED:
+        return text
     said = [text[start:end].strip() for start, end in sentences(text)]
     asking = [one for one in said if "?" in one or "？" in one] or [one for one in said if may_ask(one)]
     question = " ".join(asking)
@@ -218,6 +220,8 @@ def question_in(text: str) -> str:
     return question
 
 
+MOST_PARTED = 2000
+"""A turn of more letters is looked up whole: nobody puts a question beside so much."""
 _ELSEWHERE = word_set("he him his she her hers it its they them their that this these those there")
 """Words for what another sentence names."""
 
