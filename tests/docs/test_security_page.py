@@ -37,6 +37,7 @@ def test_no_byte_of_what_was_deleted_for_good_is_left_in_the_file(kb: Keepbook, 
     secret = alice.remember("The treasure is called xanthoquill", body="A long story of xanthoquill. " * 200)
     alice.inject("shown")
     alice.delete(secret.id, forever=True)
+    alice.notes.delete(alice.notes.write("Of zanthoquill there are two").id)
     left = b"".join(path.read_bytes() for path in Path(book_url).parent.glob(Path(book_url).name + "*"))
     assert b"Ordinary thing" in left
     assert b"anthoquill" not in left

@@ -71,6 +71,7 @@ def delete_note(tx: Tx, id: str) -> Note:
     note = get_note(tx, id)
     tx.conn.execute(delete(notes).where(notes.c.owner == tx.owner, notes.c.id == id))
     forget_answers(tx)
+    tx.compact = True
     return note
 
 
