@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,8 @@ from tests.extensions.agents.deciding import LONG, ran
 from tests.extensions.storage.every_table import OWNED
 from tests.furnished import _program as program
 
-from keepbook import Keepbook
+from keepbook import Conflict, Keepbook
+from keepbook.book.upkeep.hidden import hidden_book
 from keepbook.copies import back_up, prove
 from keepbook.settings import Settings
 
@@ -333,11 +335,24 @@ def one_kill(kb: Keepbook, raised: Nursery, kind: str, nth: int, folder: Path, m
     work.before(kb, owner, folder)
     inherits = nth // len(WORKS) % 2 == 1
     told, finished = raised.killed(kb.settings.db, kind, owner, folder, moment, inherits=inherits)
+    end_what_hides_it(kb, owner)
     assert kb.book(owner).verify().ok, (nth, kind)
     work.after(kb, owner, folder, told)
     assert kb.book(owner).verify().ok, (nth, kind)
     shutil.rmtree(folder)
     return len(told), finished
+
+
+def end_what_hides_it(kb: Keepbook, owner: str) -> None:
+    """An erasure that was killed hides the book until a sweep has gone on with it."""
+    with contextlib.suppress(Conflict):
+        kb.book(owner).list(limit=1)
+        return
+    for _ in range(100):
+        time.sleep(0.1)
+        if "erase" in kb.sweep().done:
+            return
+    raise AssertionError(f"{owner} stays hidden")
 
 
 # --- as a program
@@ -376,6 +391,7 @@ class OpenForWorkers:
 
 def labour(kb: Keepbook, kind: str, owner: str, folder: Path) -> None:
     os.setpgid(0, 0)
+    hidden_book.HIDDEN_FOR = timedelta(seconds=1)  # nobody else is at it whom a sweep would have to wait for
     with kb:
         kb.owners()  # the connection stands
         say(begins=os.getpid())
