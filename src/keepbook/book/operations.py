@@ -16,7 +16,7 @@ from keepbook.book.chats.face import Chat, Chats, Journal
 from keepbook.book.chats.whose_chats import refuse_persons_chat
 from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.limits import TIMELINE_TOKENS, clean_line
-from keepbook.book.ground.open_book import beside_memory
+from keepbook.book.ground.open_book import beside_memory, note_memory_use
 from keepbook.book.ground.to_json import Page
 from keepbook.book.ground.when import Moment, read_moment, stamp
 from keepbook.book.ledger import anchors, ledger
@@ -181,6 +181,7 @@ class BookOperations(Writing):
     def inject(self, session: str, *, preset: str | None = None, scope: str | None = None) -> str:
         """The block of a session: rendered at the first call, then the same bytes for as long as the session lasts."""
         session = clean_line(session, "session", 1, 200)
+        note_memory_use()
         with self._database.read(self.owner) as tx:
             kept = injections.find_injection(tx, session)
             preset = preset or self._presets.chosen or (kept and kept.preset)

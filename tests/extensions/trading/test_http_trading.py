@@ -250,6 +250,21 @@ def test_an_agent_reflects_but_only_the_person_pins(kb: Any, client: Clients, de
         assert (refused.status_code, refused.json()["code"]) == (403, "person_only")
 
 
+def test_with_memory_off_no_kept_answer_tells_a_lesson_again(kb: Any, client: Clients, desk: None) -> None:
+    agent = client(kb.tokens.create("alice", kind="agent").token)
+    learn(kb.book("alice"), reflects=False)
+    asked = {"url": f"{API}/lessons/reflect", "json": {"skill_id": "BTC scalper"}, "headers": {"Idempotency-Key": "a"}}
+    took = {"url": f"{API}/import", "params": {"kind": "trades"}, "content": FEW, "headers": {"Idempotency-Key": "b"}}
+    learned, loaded = agent.post(**asked), agent.post(**took)
+    assert learned.json()["outcomes"]
+    kb.book("alice").choose(memory=False)
+    refused, again = agent.post(**asked), agent.post(**took)
+    assert (refused.status_code, refused.json()["code"]) == (403, "memory_off")
+    assert (again.text, again.headers["Idempotency-Replayed"]) == (loaded.text, "true")
+    kb.book("alice").choose(memory=True)
+    assert agent.post(**asked).text == learned.text
+
+
 def test_a_reader_reads_and_writes_nothing(kb: Any, client: Clients, desk: None) -> None:
     reader = client(kb.tokens.create("alice", scopes=("read",)).token)
     assert reader.get(f"{API}/skills").status_code == 200

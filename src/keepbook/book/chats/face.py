@@ -16,7 +16,7 @@ from keepbook.book.chats.threads import Message, Thread
 from keepbook.book.chats.whose_chats import is_hidden, refuse_our_name, refuse_persons_chat
 from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.limits import clean_chat_mode, clean_json
-from keepbook.book.ground.open_book import OpenBook, beside_memory
+from keepbook.book.ground.open_book import OpenBook, beside_memory, note_memory_use
 from keepbook.book.ground.when import instant, later, read_moment, stamp
 from keepbook.book.ledger.ledger import present
 from keepbook.book.memory import injections
@@ -182,6 +182,7 @@ class Chat:
     def inject(self, *, scope: str | None = None) -> str:
         """The memory block of this chat: rendered once, then the same bytes. Incognito chats have none. An agent that
         asks before the person's own chat has one is shown it, and fixes nothing."""
+        note_memory_use()
         with beside_memory(self.book).writing() as (tx, _):  # a block that is not wanted is empty
             thread = self._shown(tx)
             if thread.incognito or not switches.is_memory_on(tx):

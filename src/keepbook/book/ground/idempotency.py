@@ -24,11 +24,17 @@ KEPT = timedelta(hours=24)
 """How long an answer is stored."""
 
 
+BESIDE = " beside memory"
+"""What is stored behind the digest of a request whose answer was made without asking for memory."""
+
+
 class StoredAnswer(NamedTuple):
     """The status and the body of an HTTP answer."""
 
     status: int
     body: str
+    beside_memory: bool = False
+    """Whether it was made without asking for memory, so that it may be given again while memory is switched off."""
 
 
 def find_answer(tx: Tx, key: str, request: bytes) -> StoredAnswer | None:
@@ -38,9 +44,9 @@ def find_answer(tx: Tx, key: str, request: bytes) -> StoredAnswer | None:
     row = tx.conn.execute(known).first()
     if row is None:
         return None
-    if row.request != _digest(request):
+    if row.request.removesuffix(BESIDE) != _digest(request):
         raise Conflict(f"the key {key!r} was used for another request; choose a new one", code="key_reused")
-    return StoredAnswer(row.status, row.body)
+    return StoredAnswer(row.status, row.body, row.request.endswith(BESIDE))
 
 
 class AnsweredMeanwhile(Exception):
@@ -121,7 +127,7 @@ def store_answer(tx: Tx, key: str, request: bytes, answer: StoredAnswer) -> None
         {
             "owner": tx.owner,
             "key": clean_line(key, "Idempotency-Key", 1, 200),
-            "request": _digest(request),
+            "request": _digest(request) + (BESIDE if answer.beside_memory else ""),
             "status": answer.status,
             "body": answer.body,
             "at": stamp(tx.clock()),

@@ -4,7 +4,8 @@
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Self, TypeVar
 
@@ -27,6 +28,16 @@ Penciller = Callable[["OpenBook", str], Sequence[Any]]
 """Returns the pencil lines of an open chat. It is passed in by the layer of models."""
 
 Opened = TypeVar("Opened", bound="OpenBook")
+
+
+@dataclass(slots=True)
+class MemoryUse:
+    """Whether a program has asked for memory, which it may not while memory is switched off."""
+
+    asked: bool = False
+
+
+_NOTED: ContextVar[MemoryUse | None] = ContextVar("memory use", default=None)
 
 
 class OpenBook:
@@ -188,6 +199,7 @@ class OpenBook:
     def _heed_memory_off(self, tx: Tx) -> None:
         """Refuse a program if the person has switched memory off."""
         if self._about_memory and self.hand.is_program:
+            note_memory_use()
             switches.refuse_memory_off(tx)
 
     @signal_safe
@@ -216,6 +228,24 @@ def _about(book: Opened, *, memory: bool) -> Opened:
     other = book._copy(book, book.origin, book._presets)
     other._about_memory = memory
     return other
+
+
+@signal_safe
+def noting_memory_use() -> Iterator[MemoryUse]:
+    """Note whether a program asks for memory inside, of whichever book."""
+    noted = MemoryUse()
+    before = _NOTED.set(noted)
+    try:
+        yield noted
+    finally:
+        _NOTED.reset(before)
+
+
+def note_memory_use() -> None:
+    """Say that what is being answered tells of memory."""
+    noted = _NOTED.get()
+    if noted is not None:
+        noted.asked = True
 
 
 @signal_safe

@@ -16,10 +16,10 @@ from starlette.concurrency import run_in_threadpool
 from keepbook.app import Keepbook
 from keepbook.book.book import Book
 from keepbook.book.ground import idempotency
-from keepbook.book.ground.open_book import beside_memory
+from keepbook.book.ground.open_book import MemoryUse, beside_memory, noting_memory_use
 from keepbook.book.ground.to_json import to_json, writable
 from keepbook.book.owners import switches
-from keepbook.book.owners.authority import OPERATIONS, READ, row_of
+from keepbook.book.owners.authority import READ, row_of
 from keepbook.doors.auth import Caller, gives_memory
 from keepbook.doors.http.stream import MEDIA_TYPE, OpenStreams
 from keepbook.tools import bound
@@ -27,8 +27,6 @@ from keepbook.tools import bound
 METADATA = "metadata."
 KEYED = ("memories.inject", "tools.list")
 """Operations for which the right to read is enough, although they may write: so they take an `Idempotency-Key`."""
-MEMORY_ROWS = ("memories", "book", "keep", "talk", "word")
-"""Rows of `owners.authority` whose operations answer with memories, chats or notes."""
 
 
 def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -135,9 +133,10 @@ class Call:
         def answer() -> idempotency.StoredAnswer:
             if not made:
                 made.append(respond())
-            return _stored(made[0])
+            return _stored(made[0], use)
 
-        found = idempotency.answer_once(beside_memory(self.book), self._key, sent, answer)
+        with noting_memory_use() as use:
+            found = idempotency.answer_once(beside_memory(self.book), self._key, sent, answer)
         if found is None:
             return made[0]
         return self._answer_again(found, respond)
@@ -154,9 +153,10 @@ class Call:
         found = self._stored_answer(sent)
         if found is not None:
             return self._answer_again(found, respond)
-        keyed = idempotency.Keyed(self._key, sent, lambda done: _stored(self._to_response(done, status, None)))
+        keyed = idempotency.Keyed(self._key, sent, lambda done: _stored(self._to_response(done, status, None), use))
         try:
-            return self._to_response(do(self.book, keyed), status, None)
+            with noting_memory_use() as use:
+                return self._to_response(do(self.book, keyed), status, None)
         except idempotency.AnsweredMeanwhile as answered:
             return self._answer_again(answered.answer, respond)
 
@@ -175,7 +175,7 @@ class Call:
 
     def _answer_again(self, found: idempotency.StoredAnswer, respond: Callable[[], Response]) -> Response:
         """The stored answer, unless a program may not read it any more because memory was switched off since."""
-        if self._tells_memory and self.book.hand.is_program:
+        if not found.beside_memory and self.book.hand.is_program:
             with beside_memory(self.book).reading() as (tx, _, _):
                 is_block = self.operation == "memories.inject" or self.request.url.path.endswith("/inject")
                 if not is_block:
@@ -184,13 +184,6 @@ class Call:
             if not is_on:
                 return respond()  # the block, which is empty now
         return Response(found.body, found.status, {"Idempotency-Replayed": "true"}, "application/json")
-
-    @property
-    def _tells_memory(self) -> bool:
-        """Whether an answer may hold what memory and chats say."""
-        if self.operation.startswith("choices."):
-            return False
-        return self.operation == "tools.list" or OPERATIONS.get(self.operation) in MEMORY_ROWS
 
     def stream(self, pieces: AsyncIterator[bytes]) -> Response:
         """Server-sent events, until the caller's token is not valid any more. Raises if too many streams are open."""
@@ -215,8 +208,8 @@ class Call:
         )
 
 
-def _stored(response: Response) -> idempotency.StoredAnswer:
-    return idempotency.StoredAnswer(response.status_code, bytes(response.body).decode())
+def _stored(response: Response, use: MemoryUse) -> idempotency.StoredAnswer:
+    return idempotency.StoredAnswer(response.status_code, bytes(response.body).decode(), not use.asked)
 
 
 IdempotencyKey = Annotated[
