@@ -60,10 +60,14 @@ def test_an_agent_does_not_delete_demote_or_change_what_the_person_said(kb: Keep
 def test_what_the_person_confirmed_or_promoted_is_their_word_too(kb: Keepbook, alice: Any) -> None:
     agent = kb.book("alice", by="agent")
     saved, read = agent.remember("Lives in Oslo"), agent.remember("Seems to like jazz", confidence="inferred")
+    sure = agent.remember("Plays the cello")
     agent.update(saved.id, "Lives in Bergen")
     alice.confirm(saved.id)
-    alice.promote(read.id)
-    for id in (saved.id, read.id):
+    assert not alice.promote(read.id).unchanged
+    assert not alice.promote(sure.id).unchanged
+    assert alice.promote(read.id).unchanged
+    assert alice.promote(sure.id).unchanged
+    for id in (saved.id, read.id, sure.id):
         with pytest.raises(NotAllowed) as refused:
             agent.forget(id)
         assert refused.value.code == "persons_word"

@@ -464,7 +464,7 @@ def test_with_memory_off_nothing_is_injected_or_learned_not_even_later(alice: An
 
 
 def test_what_was_said_while_memory_was_off_is_neither_learned_nor_recalled_once_it_is_on(
-    alice: Any, chat: Chat
+    kb: Any, alice: Any, chat: Chat
 ) -> None:
     chat.add("user", "I play the tuba in a band")
     alice.choose(memory=False)
@@ -482,6 +482,10 @@ def test_what_was_said_while_memory_was_off_is_neither_learned_nor_recalled_once
     beside = [one for hit in alice.recall_chats("tuba band", around=2) for one in hit.around]
     assert not [one for one in beside if "Quuxo" in str(one)]
     assert "Quuxo" in chat.messages()[1].text  # the person has it still
+    with pytest.raises(NotAllowed) as refused:
+        kb.book("alice", by="agent").notes.bookmark(chat.id, 2)
+    assert refused.value.code == "memory_off"
+    assert "Quuxo" in alice.notes.bookmark(chat.id, 2).text
 
 
 def test_a_topic_that_is_never_to_be_remembered_is_not_learned(alice: Any, chat: Chat) -> None:

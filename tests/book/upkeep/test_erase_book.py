@@ -128,6 +128,24 @@ def test_who_is_ended_between_two_pieces_leaves_no_book_and_others_go_on_with_it
     assert full.verify().ok
 
 
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+def test_what_was_begun_by_a_clock_ahead_is_gone_on_with_by_the_right_one(
+    kb: Any, clock: Any, full: Any, between: list[Callable[[], object]]
+) -> None:
+    def end() -> None:
+        raise Ended
+
+    between.append(end)
+    clock.forward(days=30)
+    with pytest.raises(Ended):
+        full.erase("alice")
+    between.clear()
+    clock.forward(days=-30)
+    assert seen(full) == "busy"
+    assert kb.sweep().done["erase"] == 1
+    assert seen(full) == 0
+
+
 def test_in_a_transaction_of_the_program_it_is_part_of_that(kb: Any, full: Any) -> None:
     def give_up() -> None:
         with full.transaction():

@@ -13,7 +13,7 @@ from keepbook.book.chats.closing_result import ClosingResult
 from keepbook.book.chats.notes import Note
 from keepbook.book.chats.pencil import Pencil
 from keepbook.book.chats.threads import Message, Thread
-from keepbook.book.chats.whose_chats import is_hidden, refuse_our_name, refuse_persons_chat
+from keepbook.book.chats.whose_chats import is_hidden, refuse_noting, refuse_our_name, refuse_persons_chat
 from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.limits import clean_chat_mode, clean_json
 from keepbook.book.ground.open_book import OpenBook, beside_memory, note_memory_use
@@ -360,8 +360,7 @@ class Journal:
         heeded = self._heed_first(lambda tx: notes.get_text(tx, thread_id, turn))
         with self._book.writing() as (tx, _):
             if not self._book.hand.is_person:
-                switches.refuse_incognito(tx, thread_id)
-                threads.refuse_trash(threads.get_thread(tx, thread_id))
+                refuse_noting(tx, thread_id, turn)
             noted = notes.bookmark(tx, stamp(tx.clock()), thread_id, turn)
             self._heed_topics(tx, noted, heeded)
             return noted

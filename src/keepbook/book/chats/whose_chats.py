@@ -5,6 +5,7 @@ from keepbook.book.chats.chat_facts import person_is_heard
 from keepbook.book.chats.threads import Thread
 from keepbook.book.ground.limits import clean_line
 from keepbook.book.ground.open_book import OpenBook
+from keepbook.book.owners import switches
 from keepbook.errors import NotAllowed
 from keepbook.storage.database import Tx
 
@@ -21,6 +22,15 @@ def refuse_persons_chat(book: OpenBook, tx: Tx, thread_id: str) -> None:
         raise threads.no_chat(thread_id)
     if person_is_heard(tx, thread_id):
         book.ask("chats.end")
+
+
+def refuse_noting(tx: Tx, thread_id: str, turn: int) -> None:
+    """Refuse a program that would keep as a note what was said incognito or while memory was off, or lies in the
+    trash."""
+    switches.refuse_incognito(tx, thread_id)
+    threads.refuse_trash(threads.get_thread(tx, thread_id))
+    if turn in threads.unkept_turns(tx, thread_id):
+        raise NotAllowed("that was said while memory was off; only the person keeps it", code="memory_off")
 
 
 def is_hidden(book: OpenBook, tx: Tx, thread: Thread) -> bool:

@@ -5,7 +5,7 @@ time is up. Nothing relies on a lease for correctness: work done twice must be h
 that nobody holds can be left for somebody who uses it up.
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, delete, insert, select, update
 
@@ -17,12 +17,27 @@ from keepbook.storage.tables.upkeep import leases
 DAY = 86_400.0  # seconds
 
 
+# Rules
+
+
+def is_over(until: str, now: datetime, seconds: float) -> bool:
+    """Whether a lease that is taken for so many seconds is free. One that lasts longer than any is ever taken comes
+    from a clock that ran ahead."""
+    return until <= stamp(now) or until > _too_long(now, seconds)
+
+
+def _too_long(now: datetime, seconds: float) -> str:
+    return stamp(now + timedelta(seconds=10 * seconds + DAY))
+
+
+# Operations
+
+
 def take(database: Database, name: str, holder: str, seconds: float) -> bool:
-    """Take or renew a lease; False if somebody else has it. A lease that lasts longer than any is ever taken comes from
-    a clock that ran ahead, and counts as over."""
+    """Take or renew a lease; False if somebody else has it."""
     now = database.clock()
-    until, too_long = (stamp(now + timedelta(seconds=most)) for most in (seconds, 10 * seconds + DAY))
-    over = (leases.c.until <= stamp(now)) | (leases.c.until > too_long)
+    until = stamp(now + timedelta(seconds=seconds))
+    over = (leases.c.until <= stamp(now)) | (leases.c.until > _too_long(now, seconds))
     mine_or_over = (leases.c.holder == holder) | over
     try:
         with database.unscoped(writes=True) as conn:

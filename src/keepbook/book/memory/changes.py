@@ -17,8 +17,8 @@ from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import links
 from keepbook.book.memory.labels import Metadata, Tags, clean_metadata, clean_tags
 from keepbook.book.memory.likeness import repeats
-from keepbook.book.memory.likeness.similar import SimilarRows, find_alike, has_ended
-from keepbook.book.memory.memories import AUTOMATIC, REASONS, Memory, State, Written, is_protected, to_state
+from keepbook.book.memory.likeness.similar import SimilarRows, find_alike, has_ended, refuse_similar
+from keepbook.book.memory.memories import AUTOMATIC, REASONS, State, Written, is_protected, to_state
 from keepbook.book.memory.memory_json import row_to_memory
 from keepbook.book.memory.write_path import (
     TEXT_FIELDS,
@@ -28,6 +28,7 @@ from keepbook.book.memory.write_path import (
     change_of,
     chosen_confidence,
     chosen_importance,
+    is_persons_word,
     keeping_writer,
     quoting,
     refuse_stale,
@@ -108,18 +109,6 @@ def keeps_its_period(row: Any, said: Statement, now: str) -> bool:
 def _is_typed(origin: Origin, said: Statement) -> bool:
     """Whether the person types it at a form or a prompt, so that nobody else has asked them about its topic."""
     return origin.actor == "person" and origin.source is None and origin.thread_id is None and not said.force
-
-
-def refuse_similar(similar: Sequence[Memory]) -> None:
-    """Refuse to add a memory that is similar to existing ones; these should be updated instead."""
-    if similar:
-        shown = "; ".join(f"{memory.id} {memory.content}" for memory in similar)
-        raise Conflict(
-            f"something like it is already kept: {shown}. "
-            "Update that one, or repeat with force if this is another fact",
-            code="similar",
-            similar=similar,
-        )
 
 
 def version_text(text: VersionText) -> str:
@@ -391,13 +380,15 @@ def confirm(tx: Tx, origin: Origin, preset: Preset, ref: str) -> Written:
 
 
 def set_confidence(tx: Tx, origin: Origin, preset: Preset, ref: str, confidence: str) -> Written:
-    """Promote a memory to the person's own word, or demote it to a reading."""
+    """Promote a memory to the person's own word, or demote it to a reading. What an agent asserted is confirmed."""
     action = "promote" if confidence == "asserted" else "demote"
     change = change_of(tx, origin, preset, action, ref)
     state = to_state(change.row)
     change.refuse_dropped(f"{action}d")
     if state.confidence == confidence:
-        return change.unchanged()
+        if action == "demote" or is_persons_word(tx, change.row, state):
+            return change.unchanged()
+        return change.to(replace(state, last_confirmed_at=change.at))
     edited_at = change.at if action == "promote" else state.edited_at
     return change.to(replace(state, confidence=confidence, edited_at=edited_at))
 

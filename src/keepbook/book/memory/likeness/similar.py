@@ -10,11 +10,12 @@ from typing import Any
 
 from sqlalchemy import bindparam, select
 
-from keepbook.book.memory.memories import IS_ACTIVE, WHOLE
+from keepbook.book.memory.memories import IS_ACTIVE, WHOLE, Memory
 from keepbook.book.text.indexes.word_index import likeness_keys
 from keepbook.book.text.opposites import opposite
 from keepbook.book.text.quotation import bare_words
 from keepbook.book.text.words import fold_text, near_duplicate, tokens
+from keepbook.errors import Conflict
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables.memory import likeness, memories
@@ -39,6 +40,18 @@ class SimilarRows:
 
 
 # Rules
+
+
+def refuse_similar(similar: Sequence[Memory]) -> None:
+    """Refuse to add a memory that is similar to existing ones; these should be updated instead."""
+    if similar:
+        shown = "; ".join(f"{memory.id} {memory.content}" for memory in similar)
+        raise Conflict(
+            f"something like it is already kept: {shown}. "
+            "Update that one, or repeat with force if this is another fact",
+            code="similar",
+            similar=similar,
+        )
 
 
 def has_ended(row: Any, now: str) -> bool:
