@@ -84,6 +84,7 @@ def test_the_assistant_asks_first_and_heeds_the_answer(talk: Any, said: str, ans
         ("please note that I like my summaries on Mondays", "I like my summaries on Mondays"),
         ("remember that my sister hates fish", "my sister hates fish"),
         ("don't forget my bike is in the shed", "my bike is in the shed"),
+        ("dont forget mom's birthday is the 3rd of March", "mom's birthday is the 3rd of March"),
     ],
 )
 @pytest.mark.parametrize("preset", ["general", "assistant"])
@@ -97,7 +98,7 @@ def test_what_is_asked_for_outright_is_kept_in_every_preset(talk: Any, said: str
 def test_what_was_kept_is_taken_back_in_place(talk: Any, said: str) -> None:
     owner, _, replies = talk(said, "undo that")
     assert holding(owner) == []
-    assert f"Taken back: “{said}”." in replies[1]
+    assert f"Taken out again: “{said}”." in replies[1]
 
 
 @pytest.mark.parametrize("said", SURE)

@@ -83,6 +83,14 @@ def test_a_line_denied_in_its_own_words_holds_no_longer_whatever_the_reader_doub
     assert [one.content for one in alice.history(alice.list()[0].id)] == [line, *after]
 
 
+def test_what_a_turn_has_changed_it_does_not_ask_about(talk: Any) -> None:
+    script = {"Aker": {"act": "change", "points": "Equinor", "old": "Equinor", "new": "Aker", "unsure": 0.9}}
+    texts = "I don't work at Equinor anymore. I work at Aker now."
+    alice, (reply,) = talk(script, texts, book=["I work at Equinor"])
+    assert holding(alice) == ["I don't work at Equinor anymore", "I work at Aker now"]
+    assert "Is that over?" not in reply
+
+
 def test_what_was_true_before_a_change_stays_true_then(talk: Any, clock: Any) -> None:
     script = {"Bergen": {"act": "change", "points": "Oslo", "old": "Oslo", "new": "Bergen"}}
     alice, _ = talk({}, "thanks", book=["I live in Oslo"])

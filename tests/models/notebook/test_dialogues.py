@@ -46,7 +46,9 @@ CLAIMS = {
     "Changed: ": ("update",),
     "Forgotten: ": ("forget",),
     "Over, and kept with its days: ": ("end", "update"),
-    "Taken back: ": ("undo",),
+    "Taken out again: ": ("undo",),
+    "Put back: ": ("undo",),
+    "It says again: ": ("undo",),
 }
 """How a reply says what was done, and what the ledger may call it."""
 QUOTED = re.compile("“([^”]*)”")

@@ -30,6 +30,41 @@ def talk(kb: Keepbook) -> Any:
     return spoken
 
 
+# --- corrections
+
+
+@pytest.mark.parametrize(
+    ("line", "said", "mended"),
+    [
+        ("Im allergic to nuts", "Actually I'm not allergic to nuts, I'm allergic to dust", True),
+        ("my dog is called Rex", "my dog isn't called Rex, he's called Max", True),
+        ("I'm allergic to nuts", "I'm not allergic to nuts, or so the test says", False),
+        ("I'm allergic to nuts", "The leaflet says: I'm not allergic to nuts, I'm allergic to dust", False),
+    ],
+)
+def test_a_line_denied_beside_the_right_words_is_mended(talk: Any, line: str, said: str, mended: bool) -> None:
+    alice, _ = talk({}, said, book=[line])
+    words = said.removeprefix("Actually ")
+    assert set(holding(alice)) == ({words} if mended else {line, words})
+
+
+def test_an_undo_says_what_the_book_says_again(talk: Any) -> None:
+    slip = {"dust": {"act": "change", "points": "nuts", "old": "nuts", "new": "dust", "mistake": 0.9}}
+    alice, replies = talk(slip, "Im allergic to nuts", "sorry, not nuts, dust", "undo", "forget that", "put it back")
+    assert "It says again: “Im allergic to nuts”." in replies[2]
+    assert ("Forgotten" in replies[3]) or ("Shall I forget “Im allergic to nuts”?" in replies[3])
+    alice, replies = talk({}, "I have a boat", "forget that", "put it back")
+    assert "Put back: “I have a boat”." in replies[2]
+    assert "I have a boat" in holding(alice)
+
+
+def test_an_order_given_again_asks_once(talk: Any) -> None:
+    order = {"forget": {"act": "withdraw", "points": "nuts", "surely": 0.7}}
+    alice, replies = talk(order, "forget my allergy", "forget my allergy please", book=["Im allergic to nuts"])
+    assert ["Shall I forget “Im allergic to nuts”?" in reply for reply in replies] == [True, True]
+    assert [one.content for one in alice.proposals.list()] == ["Im allergic to nuts"]
+
+
 # --- questions
 
 

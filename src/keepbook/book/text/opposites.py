@@ -22,6 +22,7 @@ from keepbook.book.text.contrast import (
     word_set,
 )
 from keepbook.book.text.words import DENIALS, NUMBER_WORDS, STOP_WORDS, numbers, polarity, stem, tokens
+from keepbook.patterns import regex
 
 HOW_OFTEN = word_set("""
     sometimes occasionally regularly ever still really currently anymore longer also now today generally normally
@@ -106,11 +107,23 @@ def same_saying(one: str, other: str) -> bool:
 _HELPING = word_set("do does did")
 
 
+_INSTEAD = regex(r"[,;.–—]|\b(?:and|but)\b")
+"""Between a denial and what is right instead."""
+
+
 def denies(one: str, other: str) -> bool:
-    """Whether a text says that a line does not hold, in the line's own words and order: "I don't live in Oslo"."""
-    if not polarity(one) or polarity(other):
+    """Whether a text says that a line does not hold, in the line's own words and order: "I don't live in Oslo". It may
+    go on with what is right instead: ", I live in Bergen"."""
+    if _denies_whole(one, other):
+        return True
+    mark = _INSTEAD.search(one)
+    if mark is None or polarity(instead := one[mark.end() :]):
         return False
-    return _without_denial(one) == _without_denial(other)
+    return _denies_whole(one[: mark.start()], other) and not set(_bare(instead)).isdisjoint(_bare(other))
+
+
+def _denies_whole(one: str, other: str) -> bool:
+    return polarity(one) and not polarity(other) and _without_denial(one) == _without_denial(other)
 
 
 def _without_denial(text: str) -> list[str]:

@@ -212,11 +212,19 @@ def _ask_which(writer: Writer, step: TurnStep) -> list[Deed]:
         return [Deed("withdraw", hushed=step.matter)]
     if len(found) == 1:
         id, content = found[0]
+        _expire_asked_before(writer, id)
         deeds = _ask_question(writer, replace(step, question=None), op="forget", content=content, memory_id=id)
     else:
         deeds = _ask_question(writer, step, op="forget", content=found[0][1], lines=found)
     lines = tuple(line for _, line in found)
     return [replace(deed, question="which", options=lines, whole=step.whole) for deed in deeds]
+
+
+def _expire_asked_before(writer: Writer, id: str) -> None:
+    """An order that is given again is asked about again, and once."""
+    for one in proposals.list_proposals(writer.tx):
+        if one.op == "forget" and one.memory_id == id:
+            proposals.expire(writer.tx, one.id, writer.now)
 
 
 def _ask_question(writer: Writer, step: TurnStep, **asked: Any) -> list[Deed]:

@@ -402,7 +402,11 @@ def _once_each(steps: Sequence[TurnStep]) -> list[TurnStep]:
 
 
 def _may_stand_beside(step: TurnStep, steps: Sequence[TurnStep], scene: Scene) -> bool:
-    """Nothing is kept of words that the same turn takes back, of a topic it forbids, or while it asks for no memory."""
+    """Nothing is kept of words that the same turn takes back, of a topic it forbids, or while it asks for no memory;
+    nothing is asked about a line that it changes."""
+    if step.act == "which" and step.target is not None:
+        changed = [other.target.id for other in steps if other.act in ("change", "end") and other.target is not None]
+        return step.target.id not in changed
     if step.quotation is None:
         return True
     if any(other.act == "off" for other in steps):

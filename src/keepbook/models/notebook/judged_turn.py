@@ -75,10 +75,11 @@ class JudgedTurn:
         return [int(id.removeprefix(OWN)) for id, chance in chances if id.startswith(OWN) and chance >= bar]
 
     def said_in_last_turn(self) -> list[Target]:
-        """The lines that the person's last turn gave or would give: what "forget that" alone means."""
-        before = [one.number for one in self.scene.turns[:-1] if one.role == "user"]
+        """The lines that the person's last turn gave, would give or put back: what "forget that" alone means."""
+        before = [one.number for one in self.scene.turns[:-1] if one.role == "user"][-1:]
         here = [one for one in self.scene.targets if one.thread_id in (None, self.scene.thread_id)]
-        return [one for one in here if before and any(span.turn == before[-1] for span in one.spans)]
+        gave = [one for one in here if any(span.turn in before for span in one.spans)]
+        return gave or [one for one in self.scene.targets if one.id in self.scene.touched]
 
     def said_again(self, clause: Clause) -> Target | None:
         """The line that says the same in the same words, also where the reader does not see it."""

@@ -160,7 +160,8 @@ def _with_lines(book: Book, tx: Tx, loaded: TurnContext, wanted: _Wanted, text: 
         found = []
     waiting = proposals.list_proposals(tx)
     deeds = standing_deeds({one.turn: from_parts(one.parts) for one in loaded.messages if one.role == "user"})
-    asked_last = _asked_last(loaded.messages, deeds)
+    done_last = _done_last(loaded.messages, deeds)
+    asked_last = [deed for deed in done_last if deed.asked]
     here = listing.memories_by_id(
         tx, loaded.preset, now, _lines_of_chat(deeds, [hit.id for hit in hits], loaded.messages)
     )
@@ -181,6 +182,7 @@ def _with_lines(book: Book, tx: Tx, loaded: TurnContext, wanted: _Wanted, text: 
         declined=frozenset(fold_text(line) for line in proposals.declined_contents(tx)),
         never=loaded.chosen.never,
         sense=book.meaning,
+        touched=frozenset(deed.memory for deed in done_last if deed.memory),
         withdrawn=withdrawn_spans(deeds),
         hushed=tuple(deed.hushed for some in deeds.values() for deed in some if deed.hushed),
         switching_off=any(deed.question == OFF for deed in asked_last),
@@ -272,9 +274,10 @@ def _offered_target(one: Proposal) -> Target:
 
 
 def _said_before(messages: Sequence[Message], deeds: Mapping[int, Sequence[Deed]]) -> list[Target]:
-    """What the person said last and nobody kept, sentence by sentence."""
+    """What the person said last and nobody kept, sentence by sentence; an order that was asked about is no such
+    words."""
     last = next((one for one in reversed(messages) if one.role == "user"), None)
-    if last is None or any(deed.memory for deed in deeds.get(last.turn, ())):
+    if last is None or any(deed.memory or deed.act == "which" for deed in deeds.get(last.turn, ())):
         return []
     spans = [(start, end) for start, end in sentences(last.text[:ASKED_LETTERS]) if last.text[start:end].strip()]
     return [_said_target(last, start, end) for start, end in spans[-SAID_BEFORE:]]
@@ -314,12 +317,12 @@ def _questions_put(preset: Preset, deeds: Mapping[int, Sequence[Deed]], waiting:
     return sum(preset.consent != "ask" or deed.proposal in open_ids for deed in put)
 
 
-def _asked_last(messages: Sequence[Message], deeds: Mapping[int, Sequence[Deed]]) -> list[Deed]:
-    """What the person's last turn left as a question."""
+def _done_last(messages: Sequence[Message], deeds: Mapping[int, Sequence[Deed]]) -> Sequence[Deed]:
+    """What the person's last turn did, its questions among it."""
     last = next((one for one in reversed(messages) if one.role == "user"), None)
     if last is None:
-        return []
-    return [deed for deed in deeds.get(last.turn, ()) if deed.asked]
+        return ()
+    return deeds.get(last.turn, ())
 
 
 def _topics_ordered(text: str) -> list[str]:

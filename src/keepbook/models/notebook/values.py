@@ -74,6 +74,8 @@ class Scene:
     """Words the person did not want kept, folded."""
     never: tuple[str, ...] = ()
     sense: Sense | None = None
+    touched: frozenset[str] = frozenset()
+    """The lines that the person's last turn wrote, changed or put back."""
     withdrawn: Mapping[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     """The letters that the person took back, by turn, as (start, end)."""
     hushed: tuple[str, ...] = ()

@@ -165,7 +165,12 @@ def order_forms(language: str) -> list[str]:
 
 
 def _tokens(text: str, start: int, end: int) -> list[_Token]:
-    return [_Token(one[0].lower().replace("’", "'"), *one.span()) for one in _TOKEN.finditer(text, start, end)]
+    return [_Token(_fold(one[0]), *one.span()) for one in _TOKEN.finditer(text, start, end)]
+
+
+def _fold(word: str) -> str:
+    """A word in small letters and without its apostrophe, which many leave out: "dont forget"."""
+    return word.lower().replace("’", "").replace("'", "")
 
 
 def _order(tokens: Sequence[_Token], followed: bool) -> Order | None:
@@ -291,7 +296,7 @@ def _states(rest: Sequence[_Token], lists: _Lists) -> bool:
     if _starts(rest, lists.statement):
         return True
     first = [token.word for token in rest[:_FIRST_WORDS]]
-    return bool(first) and first[0] not in _ASKING and not VERBS.isdisjoint(first[1:])
+    return bool(first) and first[0] not in _ASKING and not _verbs().isdisjoint(first[1:])
 
 
 def _has_value(rest: Sequence[_Token]) -> bool:
@@ -372,6 +377,11 @@ def _is_mark(token: _Token) -> bool:
 
 
 @cache
+def _verbs() -> frozenset[str]:
+    return frozenset(map(_fold, VERBS))
+
+
+@cache
 def _data() -> dict[str, dict[str, list[str]]]:
     return tomllib.loads((Path(__file__).parent / "orders.toml").read_text(encoding="utf-8"))
 
@@ -388,5 +398,5 @@ def _lists(data: dict[str, list[str]]) -> _Lists:
 
 
 def _to_form_list(kinds: dict[str, str]) -> _FormList:
-    split = {tuple(_TOKEN.findall(form)): kind for form, kind in kinds.items()}
+    split = {tuple(map(_fold, _TOKEN.findall(form))): kind for form, kind in kinds.items()}
     return _FormList(split, frozenset(words[0] for words in split))

@@ -110,9 +110,7 @@ def _describe_one(deed: Deed, voice: Voice) -> str:
             topics = [said_to_person(voice.language, one) for one in deed.topics]
             return voice.say("never_set", topics=", ".join(topics))
         case "undo":
-            return (
-                voice.say("undone", lines=_quote_lines([deed.content])) if deed.content else voice.say("undone_order")
-            )
+            return _undone(deed, voice)
         case "off" | "ban_asked":
             asked = {"off": "off_asked", "ban_asked": "never_asked"}
             return voice.say(asked[deed.act], topics=", ".join(deed.options))
@@ -121,6 +119,21 @@ def _describe_one(deed: Deed, voice: Voice) -> str:
         case "answer":
             return _answer_in_words(deed, voice)
     return ""
+
+
+def _undone(deed: Deed, voice: Voice) -> str:
+    """What an undo did to a line: it is in the book again, is out of it, or says again what it said before."""
+    if not deed.content:
+        return voice.say("undone_order")
+    event = deed.calls[0]["memory_event"]
+    before, after = (event[side] is not None and event[side]["state"] == "active" for side in ("before", "after"))
+    if before and after:
+        done = "undone_change"
+    elif after:
+        done = "put_back"
+    else:
+        done = "undone"
+    return voice.say(done, lines=_quote_lines([deed.content]))
 
 
 def _withdrawn(deed: Deed, voice: Voice) -> str:
