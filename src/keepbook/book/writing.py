@@ -14,7 +14,8 @@ from keepbook.book.ledger.owner_settings import Configured, change_settings
 from keepbook.book.memory import changes, links
 from keepbook.book.memory import proposals as waiting
 from keepbook.book.memory.changes import Statement
-from keepbook.book.memory.labels import Metadata, Tags
+from keepbook.book.memory.labels import Metadata, Tags, label_texts
+from keepbook.book.memory.likeness.put_away import compute_first
 from keepbook.book.memory.links import Link
 from keepbook.book.memory.memories import Written, resolve
 from keepbook.book.memory.write_path import FORGOTTEN_WORD, PERSONS_WORD
@@ -86,6 +87,11 @@ class Writing(OpenBook):
                 return None
             return left.id
 
+    def _read_first(self, words: object, *beside: object) -> None:
+        super()._read_first(words, *beside)
+        if self.origin.is_agent and not self._is_writing:
+            compute_first((words, *beside))
+
     def remember(
         self,
         content: str,
@@ -116,7 +122,7 @@ class Writing(OpenBook):
         )  # fmt: skip
         if self.hand.agent is not None and scope not in (None, self.hand.agent):
             raise NotAllowed("this token speaks for one agent: it writes for nobody else's scope", code="bound")
-        self._read_first(content, body)
+        self._read_first(content, body, *label_texts(metadata, tags))
         with self.writing() as (tx, preset):
             return changes.remember(tx, self.origin, preset, _with_period(tx, said, since, until))
 
@@ -149,7 +155,7 @@ class Writing(OpenBook):
             confidence=confidence, importance=importance, valid_from=valid_from, valid_until=valid_until,
             thread_id=thread_id, turn_ids=turn_ids, force=force,
         )  # fmt: skip
-        self._read_first(content, body)
+        self._read_first(content, body, *label_texts(metadata, tags))
         with self.writing() as (tx, preset):
             dated = _with_period(tx, said, since, until)
             return changes.update(

@@ -1,9 +1,10 @@
-"""Long words are looked through for topics never to be kept before anything is locked."""
+"""Long words are looked through, for topics never to be kept and for what was put away, before anything is locked."""
 
 from typing import Any
 
 import pytest
 
+from keepbook.book.memory.likeness import put_away
 from keepbook.book.text import topics
 from keepbook.book.texts import TextChange
 from keepbook.errors import Conflict, NotAllowed
@@ -16,14 +17,19 @@ def locked(kb: Any, alice: Any, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The lengths of the long texts that are looked through while the owner's lock is held."""
     alice.choose(never=["health", "the boat race"])
     found: list[int] = []
-    find = topics._find
 
-    def watched(text: str, *rest: Any) -> Any:
-        if kb._database.is_writing and len(text) > topics.LONG_TEXT:
-            found.append(len(text))
-        return find(text, *rest)
+    def watch(module: Any, name: str) -> None:
+        done = getattr(module, name)
 
-    monkeypatch.setattr(topics, "_find", watched)
+        def watched(text: str, *rest: Any) -> Any:
+            if kb._database.is_writing and len(text) > topics.LONG_TEXT:
+                found.append(len(text))
+            return done(text, *rest)
+
+        monkeypatch.setattr(module, name, watched)
+
+    watch(topics, "_find")
+    watch(put_away, "_keys_of_parts")
     return found
 
 
@@ -38,6 +44,17 @@ def test_no_long_words_are_looked_through_while_anybody_waits(kb: Any, locked: l
     )
     assert locked == []
     assert book.verify().ok
+
+
+def test_what_was_put_away_is_found_in_a_list_of_any_length(kb: Any, alice: Any) -> None:
+    alice.forget(alice.remember("Is afraid of spiders").id)
+    agent = kb.book("alice", by="agent")
+    kept = [f"item {nth}" for nth in range(put_away.MANY_KEYS)]
+    for length in (3, len(kept)):
+        with pytest.raises(NotAllowed) as refused:
+            agent.remember("Has a list", body=", ".join([*kept[:length], "is afraid of spiders", *kept[:2]]))
+        assert refused.value.code == "forgotten"
+        assert agent.remember(f"Has a list of {length}", body=", ".join(kept[:length])).event
 
 
 def test_what_was_looked_through_before_is_heeded(kb: Any, alice: Any, locked: list[int]) -> None:

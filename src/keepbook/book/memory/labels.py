@@ -108,6 +108,12 @@ def told_tags(held: str | None) -> tuple[str, ...]:
     return tuple(stored_json.load_json(held))
 
 
+def label_texts(metadata: object, tags: object) -> tuple[object, ...]:
+    """The texts of labels as somebody gave them, before they are checked."""
+    values = tuple(metadata.values()) if isinstance(metadata, Mapping) else ()
+    return (*values, *(tags if isinstance(tags, list | tuple) else ()))
+
+
 def keys_of(metadata: str | None, tags: str | None) -> set[str]:
     """The index keys of a version."""
     if metadata is None and tags is None:

@@ -6,9 +6,8 @@ line; since the book keeps the same words only once, the second line then has it
 """
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from itertools import count
 
 from sqlalchemy import ColumnElement, and_, select
 
@@ -67,6 +66,32 @@ def _cut(text: str, most: int) -> str:
     return text[: most - 1] + "…"
 
 
+def _mark(name: str, nth: int) -> str:
+    """What is added to a line of which there are `nth` already."""
+    if nth == 0:
+        return ""
+    if nth == 1:
+        return f" [{name}]"
+    return f" [{name} {nth}]"
+
+
+def _first_free(is_taken: Callable[[int], bool]) -> int:
+    """The first free number where all before it are taken. It is looked for by doubling and then by halving, since many
+    may be taken."""
+    if not is_taken(0):
+        return 0
+    taken, free = 0, 1
+    while is_taken(free):
+        taken, free = free, 2 * free
+    while free - taken > 1:
+        middle = (taken + free) // 2
+        if is_taken(middle):
+            taken = middle
+        else:
+            free = middle
+    return free
+
+
 # Operations
 
 
@@ -76,18 +101,14 @@ def line_for(book: OpenBook, scope: str, name: str, text: str, *, known: Memory 
         line = one_line(text)
         if len(line) < preset.content_min or all(unicodedata.category(mark)[0] in "CZ" for mark in line):
             line = f"{name}: {line or EMPTY}"
-        content = _cut(line, preset.content_max)
+
+        def marked(nth: int) -> str:
+            mark = _mark(name, nth)
+            return _cut(line, preset.content_max - len(mark)) + mark
+
         if known is not None:
-            return content
-        for nth in count(1):
-            if not is_said(tx, content, scope):
-                break
-            if nth == 1:
-                mark = f" [{name}]"
-            else:
-                mark = f" [{name} {nth}]"
-            content = _cut(line, preset.content_max - len(mark)) + mark
-        return content
+            return marked(0)
+        return marked(_first_free(lambda nth: is_said(tx, marked(nth), scope)))
 
 
 # Queries

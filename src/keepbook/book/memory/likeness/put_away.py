@@ -5,6 +5,7 @@ recognised in any field of a line, note, name or title: as the whole text, as on
 punctuation marks. This applies to agents alone; the person may say anything again. Erased memories leave no key.
 """
 
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -12,29 +13,42 @@ from sqlalchemy import bindparam, select
 
 from keepbook.book.ledger import ledger
 from keepbook.book.ledger.ledger import Origin
-from keepbook.book.owners.switches import Told, refuse_topics
+from keepbook.book.memory.memories import IS_ACTIVE
+from keepbook.book.owners.switches import MOST_READ, Told, refuse_topics
 from keepbook.book.text.for_models.lookalikes import as_latin, undisguised
 from keepbook.book.text.indexes.word_index import put_away_key
+from keepbook.book.text.topics import LONG_TEXT
 from keepbook.errors import NotAllowed
 from keepbook.patterns import regex
 from keepbook.storage.database import Tx
-from keepbook.storage.prepared_statement import PreparedForIds
-from keepbook.storage.tables.memory import likeness
+from keepbook.storage.prepared_statement import PreparedForIds, PreparedStatement
+from keepbook.storage.tables.memory import likeness, memories
 
 PARTS, SHORTEST = 4, 4
 """How many parts in a row are tried together, and how many letters a line has at least."""
+KEY_BYTES = 8
+MANY_KEYS = 2000
 _BETWEEN_PARTS = regex(r"[,;:!?]\s|[()\[\]\"“”„«»|•—–\n]|\s-\s")
 
 
 # Rules
 
 
-@lru_cache(maxsize=8)
-def put_away_keys(text: str) -> tuple[str, ...]:
+def put_away_keys(text: str) -> list[str]:
     """The keys of a text, and of its parts: sentences and what stands between punctuation marks, one part by itself or
     several in a row."""
+    digits = _keys_in_a_row(text).hex()
+    return [digits[begin : begin + 2 * KEY_BYTES] for begin in range(0, len(digits), 2 * KEY_BYTES)]
+
+
+@lru_cache(maxsize=128)
+def _keys_in_a_row(text: str) -> bytes:
+    return b"".join(map(bytes.fromhex, _keys_of_parts(text)))
+
+
+def _keys_of_parts(text: str) -> dict[str, None]:
     if text.replace(" ", "").isalnum():  # one part, as most lines are
-        return tuple(dict.fromkeys(map(put_away_key, (text, *undisguised(as_latin(text))))))
+        return dict.fromkeys(map(put_away_key, (text, *undisguised(as_latin(text)))))
     from keepbook.book.text.sentences import sentences  # imported here, as most lines do not need it
 
     cuts = [end for _, end in sentences(text)] + [found.end() for found in _BETWEEN_PARTS.finditer(text)]
@@ -43,7 +57,15 @@ def put_away_keys(text: str) -> tuple[str, ...]:
     said = dict.fromkeys([text, *(text[begin:end] for begin, end in runs)])
     kept = [one for one in said if len(one.strip()) >= SHORTEST]
     told = [each for one in kept for each in (one, *undisguised(as_latin(one)))]
-    return tuple(dict.fromkeys(map(put_away_key, told)))
+    return dict.fromkeys(map(put_away_key, told))
+
+
+def compute_first(texts: Iterable[object]) -> None:
+    """Compute the keys of texts that are long, or many, before anything is locked, for the look-up inside."""
+    readable = [text for text in texts if isinstance(text, str) and len(text) <= MOST_READ]
+    if sum(map(len, readable)) > LONG_TEXT:
+        for text in readable:
+            _keys_in_a_row(text)
 
 
 # Operations
@@ -63,9 +85,9 @@ def refuse_forgotten(tx: Tx, origin: Origin, told: Told, wanted: dict[str, Any] 
     if not origin.is_agent:
         return
     texts = [text for text in (told.content, *told.beside, *told.labels) if text]
-    keys = list(dict.fromkeys(key for text in texts for key in put_away_keys(text)))
-    for row in _PUT_AWAY.rows(tx.conn, keys, {"owner": tx.owner}) if keys else ():
-        if ledger.is_put_away_by_person(tx, row.memory_id):
+    keys = dict.fromkeys(key for text in texts for key in put_away_keys(text))
+    for memory_id in _with_keys(tx, keys):
+        if ledger.is_put_away_by_person(tx, memory_id):
             left: dict[str, Any] = {}
             if wanted is not None:
                 left = {"wanted": wanted}
@@ -77,10 +99,22 @@ def refuse_forgotten(tx: Tx, origin: Origin, told: Told, wanted: dict[str, Any] 
 
 def is_put_away(tx: Tx, content: str) -> bool:
     """Whether the person put away what says this."""
-    found = _PUT_AWAY.rows(tx.conn, [put_away_key(content)], {"owner": tx.owner})
-    return any(ledger.is_put_away_by_person(tx, row.memory_id) for row in found)
+    return any(ledger.is_put_away_by_person(tx, id) for id in _with_keys(tx, {put_away_key(content): None}))
 
 
+def _with_keys(tx: Tx, keys: Mapping[str, None]) -> Sequence[str]:
+    """The memories with these keys that were put away. Of a text of many parts, whose keys are many more than what
+    anybody puts away, all that was put away is looked at instead."""
+    if len(keys) > MANY_KEYS:
+        return [id for key, id in _ALL_PUT_AWAY.tuples(tx.conn, {"owner": tx.owner}) if key in keys]
+    return [id for (id,) in _PUT_AWAY.tuples(tx.conn, list(keys), {"owner": tx.owner})]
+
+
+_ALL_PUT_AWAY = PreparedStatement(
+    select(likeness.c.key, likeness.c.memory_id)
+    .join_from(memories, likeness, (likeness.c.owner == memories.c.owner) & (likeness.c.memory_id == memories.c.id))
+    .where(memories.c.owner == bindparam("owner"), ~IS_ACTIVE)
+)
 _PUT_AWAY = PreparedForIds(
     lambda keys: select(likeness.c.memory_id).where(likeness.c.owner == bindparam("owner"), likeness.c.key.in_(keys))
 )
