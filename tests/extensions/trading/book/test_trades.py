@@ -103,6 +103,7 @@ WRONG = {
     "Floor,BTC,long,1,2026-01-05,0,2026-01-06,110": "entry_price is a number above 0",
     "Floor,BTC,long,1,2026-01-05,100,2026-01-06,-1": "exit_price is a number from 0 on",
     "Floor,BTC,long,1,2026-01-06,100,2026-01-05,110": "exit_time is before entry_time",
+    "Floor,BTC,long,1,0001-01-01,100,2026-01-05,110": "entry_time is before 1900: 0001-01-01",
     "Floor,BTC,long,1,soon,100,2026-01-05,110": "entry_time",
     "Floor,BTC,long,1e200,2026-01-05,1e200,2026-01-06,110": "too large",
     "Floor,BTC,long,1,2026-01-05,100,2026-01-06,110,free": "fees is a number",

@@ -27,7 +27,15 @@ from keepbook.extensions.trading.book.imports.places import (
 from keepbook.extensions.trading.book.imports.take_back import LoadTrace
 from keepbook.extensions.trading.book.loading.loaded import LoadedFile, LoadTally
 from keepbook.extensions.trading.book.loading.own_files import told_of
-from keepbook.extensions.trading.book.trades import Position, Trade, close_others, keep_positions, keep_trades, net
+from keepbook.extensions.trading.book.trades import (
+    Position,
+    Trade,
+    close_others,
+    keep_positions,
+    keep_trades,
+    net,
+    read_entry,
+)
 from keepbook.storage.bulk_rows import RowValues
 from keepbook.storage.database import Tx
 
@@ -59,7 +67,7 @@ def freqtrade_trade(
         funding = optional_number(found.get("funding_fees"), "funding_fees") or 0.0
         earned = gross - quantity * (entry * rates[0] + left * rates[1]) + funding
     exit_time = times.read(found["close_date"], "close_date")
-    entry_time = min(exit_time, times.read(found["open_date"], "open_date"))
+    entry_time = min(exit_time, read_entry(times, found["open_date"], "open_date"))
     best, worst = _reach(side, entry, found.get("min_rate"), found.get("max_rate"))
     return Trade(
         deployment_id=deployment_id,
@@ -83,7 +91,7 @@ def freqtrade_trade(
 
 
 def freqtrade_position(found: Mapping[str, Any], times: Times, deployment_id: str) -> Position:
-    entry_time = times.read(found["open_date"], "open_date")
+    entry_time = read_entry(times, found["open_date"], "open_date")
     return Position(
         deployment_id,
         clean_line(str(found["pair"]), "pair", 1, 40),

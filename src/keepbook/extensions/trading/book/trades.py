@@ -41,6 +41,8 @@ TRADE_COLUMNS = (
     "mae", "entry_regime_tag", "entry_reason", "exit_reason", "id", "known_at",
 )  # fmt: skip
 TRADES = Layout("trades", TRADE_COLUMNS, needed=TRADE_COLUMNS[:8])
+EARLIEST = "1900"
+"""The year before which no trade was entered."""
 POSITION_COLUMNS = ("deployment", "symbol", "side", "quantity", "entry_time", "entry_price", "known_at")
 POSITIONS = Layout("positions", POSITION_COLUMNS, needed=POSITION_COLUMNS[:6])
 _TRADES = BulkRows(trade_rows)
@@ -108,7 +110,7 @@ def row_to_trade(
     entry_price = number(row[5], "entry_price", low=0, above=True)
     exit_price = number(row[7], "exit_price", low=0)
     fees = optional_number(row[8], "fees") or 0.0
-    entry_time = times.read(row[4], "entry_time")
+    entry_time = read_entry(times, row[4], "entry_time")
     exit_time = times.read(row[6], "exit_time")
     if exit_time < entry_time:
         raise Invalid("exit_time is before entry_time", field="exit_time")
@@ -144,7 +146,7 @@ def row_to_trade(
 def row_to_position(row: RowValues, times: Times, deployment: Callable[[Any], str]) -> Position:
     """A row of a file, in the order of `POSITION_COLUMNS`, as an open position; raises `Invalid` if it is wrong."""
     refuse_missing(POSITIONS, row)
-    entry_time = times.read(row[4], "entry_time")
+    entry_time = read_entry(times, row[4], "entry_time")
     return Position(
         deployment_id=deployment(row[0]),
         symbol=clean_line(str(row[1]), "symbol", 1, 40),
@@ -155,6 +157,14 @@ def row_to_position(row: RowValues, times: Times, deployment: Callable[[Any], st
         closed_at=None,
         known_at=entry_time if row[6] in (None, "") else max(entry_time, times.read(row[6], "known_at")),
     )
+
+
+def read_entry(times: Times, value: Any, name: str) -> str:
+    """When a trade or a position was entered. An equity curve has a point for each day since."""
+    entered = times.read(value, name)
+    if entered < EARLIEST:
+        raise Invalid(f"{name} is before {EARLIEST}: {entered[:10]}", field=name)
+    return entered
 
 
 def _side(value: Any) -> str:
