@@ -20,7 +20,7 @@ DAY = 86_400.0  # seconds
 # Rules
 
 
-def is_over(until: str, now: datetime, seconds: float) -> bool:
+def has_lapsed(until: str, now: datetime, seconds: float) -> bool:
     """Whether a lease that is taken for so many seconds is free. One that lasts longer than any is ever taken comes
     from a clock that ran ahead."""
     return until <= stamp(now) or until > _too_long(now, seconds)

@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select, update
 
 from keepbook.book.ground.in_pieces import PIECE_SECONDS, Gaps, Stopping, nobody_stops
-from keepbook.book.ground.leases import is_over
+from keepbook.book.ground.leases import has_lapsed
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger.cover import forget_touched
 from keepbook.errors import Conflict
@@ -103,7 +103,7 @@ def is_left(tx: Tx, why: str) -> bool:
     """Whether somebody hid the book for this, and was ended before that was done."""
     query = select(leases.c.until).where(leases.c.name == lease_of(tx.owner))
     until = tx.conn.execute(query).scalar()
-    return until is not None and is_over(until, tx.clock(), HIDDEN_FOR.total_seconds()) and holder_of(tx)[1] == why
+    return until is not None and has_lapsed(until, tx.clock(), HIDDEN_FOR.total_seconds()) and holder_of(tx)[1] == why
 
 
 def hidden_owners(conn: Connection) -> list[str]:
