@@ -84,6 +84,27 @@ def test_what_is_not_in_the_book_is_said_so(kb: Keepbook, question: str, told: s
     assert reply.startswith(("Your book says", "From your book:")) == bool(told)
 
 
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("what do you know about Pluis?", ["we have a cat, Pluis"]),
+        ("who is pluis", ["we have a cat, Pluis"]),
+        ("Who is Pluis?", ["we have a cat, Pluis"]),
+        ("what have you got on Joost", ["Joost is allergic", "my boyfriend Joost"]),
+        ("tell me about my boyfriend", ["Joost is allergic", "my boyfriend Joost"]),
+        ("what do you know about my sister?", []),
+    ],
+)
+def test_of_whom_all_is_asked_all_lines_that_name_them_are_told(kb: Keepbook, question: str, told: list[str]) -> None:
+    alice: Any = kb.book("alice")
+    for line in ("we have a cat, Pluis, she's 11", "I live with my boyfriend Joost", "Joost is allergic to shellfish"):
+        alice.remember(line, force=True)
+    alice.reindex()
+    reply = say(kb, alice.threads.start(preset="general"), question)
+    assert all(line in reply for line in told)
+    assert reply.startswith(("Your book says", "From your book:")) == bool(told)
+
+
 def test_where_nothing_answers_the_nearest_line_is_shown_as_no_more(kb: Keepbook) -> None:
     alice: Any = kb.book("alice")
     for line in LINES:

@@ -18,6 +18,7 @@ from keepbook.book.recall.turns.hits import ChatHit
 from keepbook.book.text.opposites import opposite
 from keepbook.book.text.topic_meaning import Sense
 from keepbook.book.text.words import content_words, stem, tokens, word_set
+from keepbook.models.notebook.lists.matters import QUESTION_WORDS
 from keepbook.models.notebook.read import shared_reader, turn_language
 from keepbook.models.notebook.reply.answer_score import (
     ANSWERS,
@@ -27,12 +28,14 @@ from keepbook.models.notebook.reply.answer_score import (
     names_asked,
     parse_question,
     score_texts,
+    stems_of,
 )
 from keepbook.models.reader.values import ReaderTurn
 
 AS_GOOD = 0.2
 """Lines so near the best are as good as it; the newest of them is told first."""
-MOST = 4
+MOST, MOST_OF_MATTER = 4, 8
+"""So many lines at most are told: as an answer, and of a matter of which all is asked."""
 NEAREST_LIKE, SINCE = 0.3, 0.12
 """How like a question a line is at least, and how much less so than the one that answers best, if it was said since."""
 MOST_BESIDE = 4
@@ -53,6 +56,7 @@ ADDRESSING = frozenset(map(stem, word_set("""
 """)))  # fmt: skip
 """Of which one at least stands in it: "how old am I?" asks for something else."""
 
+_WHO = word_set("who who's whos wer quién hvem qui")
 _NEVER = frozenset(map(stem, word_set("never nie niemals nunca jamás aldri jamais")))
 
 
@@ -82,6 +86,17 @@ class LookupResult:
 def asks_everything(question: str) -> bool:
     """Whether a question names no matter: "what do you know about me?" """
     return _names_no_matter([stem(word) for word in tokens(question)])
+
+
+def matter_asked(question: str, asked: ParsedQuestion) -> frozenset[str]:
+    """The stems of a matter of which a question asks for all there is: "what do you know about Pluis?", "who is
+    Pluis?". None where it asks for something of it: "how old is Pluis?" """
+    words = tokens(question)
+    matter = frozenset(content_words(question)) - _FRAME - ADDRESSING - QUESTION_WORDS
+    asks_who = bool(words) and words[0] in _WHO and matter <= asked.names
+    if asks_who or not ADDRESSING.isdisjoint(map(stem, words)):
+        return matter
+    return frozenset()
 
 
 def asks_topics(question: str) -> bool:
@@ -122,10 +137,15 @@ def find_answers(
     those that name somebody asked about."""
     called = names_of_relations([one.content for one in (*hits, *latest)])
     asked = parse_question(question, called, addressing=ADDRESSING)
+    matter = matter_asked(question, asked)
     rated = _rate_lines(asked, hits, _naming(asked, hits, latest), sense)
+    rated = [one._replace(score=1.0) if _names_matter(one.line, matter, asked) else one for one in rated]
     best = rank_lines([one for one in rated if one.line.current])
-    since = _said_since(best[:1], rated, asked)
-    lines = (*since, *(line for line in best if line not in since))[:MOST]
+    if matter:
+        lines = best[:MOST_OF_MATTER]
+    else:
+        since = _said_since(best[:1], rated, asked)
+        lines = (*since, *(line for line in best if line not in since))[:MOST]
     ended = rank_lines([one for one in rated if not one.line.current])[:MOST]
     waiting = _sure_texts(asked, [one.content for one in offered], sense)
     found = LookupResult(
@@ -139,6 +159,13 @@ def find_answers(
     if found.empty:
         return replace(found, nearest=_nearest(asked, [one for one in rated if one.score >= NEAR]))
     return found
+
+
+def _names_matter(line: Memory, matter: frozenset[str], asked: ParsedQuestion) -> bool:
+    """Whether a line names a whole matter, and nobody else than who is asked about."""
+    every = stems_of(line.content, line.subject)
+    has_all = all(word in every or asked.names_of_people.get(word) in every for word in matter)
+    return bool(matter) and has_all and not is_of_another(asked, line.content, line.subject)
 
 
 def _nearest(asked: ParsedQuestion, rated: Sequence[_Rated]) -> Memory | None:
