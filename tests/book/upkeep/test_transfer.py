@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.conftest import DEEPER, Clock, Prepared, alike_in_every_run
 
-from keepbook import Conflict, Invalid, Keepbook, KeepbookError
+from keepbook import Conflict, Invalid, Keepbook, KeepbookError, NotAllowed
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger.ledger import Origin
 from keepbook.book.memory import changes, injections, proposals, quotes
@@ -506,6 +506,27 @@ def test_a_merge_adds_what_is_active_with_new_ids_as_imported(used: Any) -> None
     assert bob.verify().ok
     again = imported(bob, exported(source), merge=True)
     assert (again.memories, again.unchanged) == (0, len(active))
+
+
+def test_a_merge_leaves_out_what_the_person_wants_out(kb: Keepbook) -> None:
+    source, bob = kb.book("alice"), kb.book("bob")
+    for line in ("Has diabetes type 2", "Has a tabby cat", "Likes rivers"):
+        source.remember(line)
+        bob.remember(line)
+    sent = exported(source)
+    for memory in bob.list():
+        bob.delete(memory.id, forever="diabetes" in memory.content)
+    bob.choose(never=["health"])
+    bob.restore(bob.list(state="trash", q="rivers").items[0].id)
+    answer = imported(bob, sent, merge=True)
+    assert [memory.content for memory in bob.list()] == ["Likes rivers"]
+    assert (answer.memories, answer.unchanged) == (0, 1)
+    assert {one.why for one in answer.refused} == {
+        "you asked never to keep anything about health", "you have put it away since",
+    }  # fmt: skip
+    bob.choose(memory=False)
+    with pytest.raises(NotAllowed, match="memory is switched off"):
+        imported(bob, sent, merge=True)
 
 
 FOREIGN = {

@@ -279,8 +279,8 @@ class _OnlyTried(Exception):
 def _merge(book: OpenBook, ours: OurFile, *, dry_run: bool, keyed: Keyed | None) -> Imported:
     """Add the memories of an export. All of it is looked through first, so that a line that is refused is found before
     anything is written."""
-    rehearsal = MergeWriter(book.origin, ours, looks=True)
+    rehearsal = MergeWriter(book, ours, looks=True)
     _look_through(book, rehearsal, lambda _: None)
     if dry_run:
         return replace(rehearsal.imported, dry_run=True)
-    return _write_pieces(book, MergeWriter(book.origin, ours), "", keyed=keyed)
+    return _write_pieces(book, MergeWriter(book, ours), "", keyed=keyed)

@@ -36,9 +36,11 @@ from keepbook.book.memory.memories import (
     state_name,
 )
 from keepbook.book.owners.authority import ALONE, Actor
+from keepbook.book.recall.forgotten import forgotten
 from keepbook.book.recall.rebuild import leave_words
 from keepbook.book.text.indexes.turn_index import INDEXED, put_turns
 from keepbook.book.text.indexes.word_index import mark_put_away, put_words
+from keepbook.book.text.topics import find_topics
 from keepbook.book.upkeep import import_checks
 from keepbook.book.upkeep.export_lines import (
     BEFORE_COVERS,
@@ -54,7 +56,9 @@ from keepbook.book.upkeep.export_lines import (
 from keepbook.book.upkeep.hidden.hidden_book import HiddenBook
 from keepbook.book.upkeep.hooks import upkeep_hooks
 from keepbook.book.upkeep.import_answer import Imported
+from keepbook.book.upkeep.importers.incoming import LeftOut
 from keepbook.book.upkeep.importers.known import KnownImport, LookedMemories
+from keepbook.book.upkeep.importers.write import about_topic, open_for_import
 from keepbook.book.upkeep.restoring.pieces import abandon, bring_back_left, empty_book, take_steps, touch_tokens
 from keepbook.book.upkeep.restoring.replay import replay_steps
 from keepbook.errors import Conflict, Invalid, KeepbookError
@@ -300,14 +304,17 @@ def _check_chain(found: Mapping[str, list[Any]], newest: object) -> None:
 class MergeWriter:
     """Adds the active memories of an export to a book, piece by piece; with `looks` it writes nothing."""
 
-    def __init__(self, origin: Origin, ours: OurFile, *, looks: bool = False) -> None:
+    def __init__(self, book: OpenBook, ours: OurFile, *, looks: bool = False) -> None:
+        origin = book.origin
         self._origin = Origin(origin.actor, origin.door, origin.thread_id, source="imported")
+        self._sense = book.meaning
         with _altered():
             self._records = _active(ours.found)
         self._looked = None
         if looks:
             self._looked = LookedMemories()
         self._done = self._taken = 0
+        self._refused: list[LeftOut] = []
         self.chats: dict[str, int] = {}
         self.grown: list[str] = []
 
@@ -317,24 +324,40 @@ class MergeWriter:
 
     @property
     def imported(self) -> Imported:
-        return Imported(self._taken, self._done - self._taken)
+        left_out = len(self._refused)
+        return Imported(self._taken, self._done - self._taken - left_out, refused=tuple(self._refused))
 
     def judge_ahead(self, preset: Preset, never: tuple[str, ...], enough: Callable[[], bool]) -> None:
-        """Does nothing: the person has kept these memories before."""
+        """Look for topics in the next piece, so that they are known when it is written."""
+        for one in self._records[self._done :]:
+            if not never or enough():
+                break
+            find_topics(one.words, never, self._sense)
 
     def write_piece(self, tx: Tx, preset: Preset, enough: Callable[[], bool], progress: Callable[[int], None]) -> None:
+        never, put_away = open_for_import(tx), forgotten(tx)
         while not self.is_done:
-            number, record = self._records[self._done]
-            if preset.categories and record.get("category") not in preset.categories:
-                record = {name: value for name, value in record.items() if name != "category"}
-            try:
-                self._taken += self._keep(tx, preset, Statement(**record, force=True))
-            except KeepbookError as error:
-                raise broken_line(number, f"cannot be kept: {error.message}") from error
+            one = self._records[self._done]
+            topics = find_topics(one.words, never, self._sense)
+            if topics:
+                self._refused.append(LeftOut(f"line {one.number}", about_topic(topics[0])))
+            elif put_away.is_forgotten(one.fields["content"], one.said_at):
+                self._refused.append(LeftOut(f"line {one.number}", "you have put it away since"))
+            else:
+                self._taken += self._bring(tx, preset, one)
             self._done += 1
             progress(self._done)
             if enough():
                 break
+
+    def _bring(self, tx: Tx, preset: Preset, one: "_ActiveMemory") -> bool:
+        fields = dict(one.fields)
+        if preset.categories and fields.get("category") not in preset.categories:
+            fields.pop("category", None)
+        try:
+            return self._keep(tx, preset, Statement(**fields, force=True))
+        except KeepbookError as error:
+            raise broken_line(one.number, f"cannot be kept: {error.message}") from error
 
     def _keep(self, tx: Tx, preset: Preset, said: Statement) -> bool:
         """Keep one memory; returns whether it is new."""
@@ -346,8 +369,22 @@ class MergeWriter:
         return not written.unchanged
 
 
-def _active(found: Mapping[str, list[Any]]) -> list[tuple[int, dict[str, Any]]]:
-    """The active memories of an export as records for `remember`, oldest first, with the line they stand on."""
+@dataclass(frozen=True, slots=True)
+class _ActiveMemory:
+    """A memory of an export: the line it stands on, when it was said, and the fields for `remember`."""
+
+    number: int
+    said_at: str
+    fields: dict[str, Any]
+
+    @property
+    def words(self) -> str:
+        said = (self.fields.get(name) for name in ("content", "body", "subject", "summary"))
+        return "\n".join(text for text in said if text)
+
+
+def _active(found: Mapping[str, list[Any]]) -> list[_ActiveMemory]:
+    """The active memories of an export, oldest first."""
     current = {(row["memory_id"], row["version"]): row for row in found["version"]}
     first_line = 2 + len(found["owner"]) + len(found["entry"])
     records = []
@@ -361,8 +398,8 @@ def _active(found: Mapping[str, list[Any]]) -> list[tuple[int, dict[str, Any]]]:
         said = (*WORDS, "valid_from", "valid_until")
         record |= {name: version[name] for name in said if version[name] is not None and name != "spans"}
         record |= {"metadata": told_metadata(version["metadata"]), "tags": told_tags(version["tags"])}
-        records.append((row["created_at"], first_line + position, record))
-    return [(number, record) for _, number, record in sorted(records, key=lambda item: item[:2])]
+        records.append((row["created_at"], _ActiveMemory(first_line + position, version["recorded_at"], record)))
+    return [one for _, one in sorted(records, key=lambda item: (item[0], item[1].number))]
 
 
 def _index(tx: Tx, found: Mapping[str, list[Any]]) -> None:

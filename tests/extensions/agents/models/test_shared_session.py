@@ -86,6 +86,22 @@ def test_with_memory_chat_and_runs_read_the_latest_and_move_it(house: House) -> 
     assert all(run.tokens_in == 120 and run.tokens_out == 10 for run in chain)
 
 
+def test_what_is_said_while_the_persons_memory_is_off_is_in_no_later_run(house: House) -> None:
+    house.agent(memory_enabled=True, default_prompt="Look.")
+    house.answers("Noted.", "I see.", "I do.", "Quiet.", "All is well.")
+    house.say("My boat is yellow.")
+    house.book.choose(memory=False)
+    house.say("I have a secret plan.")
+    house.say("You recall the plan?")
+    assert "secret plan" in house.sent[2].everything  # its own chat goes on
+    house.book.choose(memory=True)
+    house.run()
+    house.say("And now?")
+    for sent in house.sent[3:]:
+        assert "boat is yellow" in sent.everything
+        assert "plan" not in sent.everything
+
+
 def test_the_runs_own_prompt_is_the_last_word(house: House) -> None:
     house.agent(memory_enabled=True, default_prompt="Always say buy.", instructions="Be brief.")
     house.answers("Buy.", "Reply.", "Wait.")

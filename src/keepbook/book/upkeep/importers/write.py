@@ -164,10 +164,7 @@ class ImportWriter:
     def _open(self, tx: Tx, preset: Preset) -> None:
         """Begin a piece. If somebody else has written since the last one, what is known of the book is read again."""
         self._tx, self._preset = tx, preset
-        choices = get_choices(tx)
-        if self._needs_memory and not choices.memory:
-            raise NotAllowed("memory is switched off in this book; switch it on to import memories", code="memory_off")
-        self._judge_by(choices.never)
+        self._judge_by(open_for_import(tx, needs_memory=self._needs_memory))
         if self._expected != chain_head(tx).link:
             self._forgotten = forgotten(tx)
             self._known = came_before(tx, self._source, self._forgotten) | self._looked.known
@@ -273,7 +270,7 @@ class ImportWriter:
         if secrets := find_secrets(text):
             return f"it holds a secret ({secrets[0].kind})"
         if topics := find_topics(text, self._never, self._sense):
-            return f"you asked never to keep anything about {topics[0]}"
+            return about_topic(topics[0])
         return None
 
     def _refuse(self, text: str) -> None:
@@ -389,6 +386,18 @@ class _ChatUnderWay:
 
 
 # Rules
+
+
+def open_for_import(tx: Tx, *, needs_memory: bool = True) -> tuple[str, ...]:
+    """The topics whose lines stay out. With memory off nothing that `needs_memory` comes in."""
+    choices = get_choices(tx)
+    if needs_memory and not choices.memory:
+        raise NotAllowed("memory is switched off in this book; switch it on to import memories", code="memory_off")
+    return choices.never
+
+
+def about_topic(topic: str) -> str:
+    return f"you asked never to keep anything about {topic}"
 
 
 def _judged_text(one: IncomingMemory, said: Statement) -> str:

@@ -19,7 +19,7 @@ from keepbook.book.ground import due, stored_json
 from keepbook.book.ground.ids import new_id
 from keepbook.book.ground.limits import clean_count, clean_line, clean_optional, clean_text, sought
 from keepbook.book.ground.when import later, parse_stamp, stamp
-from keepbook.book.owners import owners
+from keepbook.book.owners import owners, switches
 from keepbook.book.text.words import fold_text
 from keepbook.errors import Ambiguous, Conflict, Invalid, NotFound
 from keepbook.extensions.agents.book import arming, schedule
@@ -259,10 +259,12 @@ def keep_thread(tx: Tx, id: str, thread_id: str) -> None:
 
 
 def claim_session(tx: Tx, id: str, now: str, *, lease_seconds: float) -> SessionLease | None:
-    """Take the lease on the session; None while somebody else has it. Memory must be on."""
+    """Take the lease on the session; None while somebody else has it. Its memory must be on, and the person's."""
     row = _row(tx, id)
     if not row.memory_enabled:
         raise Conflict(f"{row.name} carries no session: its Active Memory is off", code="no_session")
+    if not switches.is_memory_on(tx):
+        raise Conflict(f"{row.name} carries no session while memory is switched off", code="no_session")
     if row.turn_until is not None and now < row.turn_until <= later(now, days=1):  # a longer one is of a clock ahead
         return None
     token = secrets.token_hex(8)

@@ -399,7 +399,7 @@ class Runner:
             except Conflict as error:
                 if error.code != "no_session":
                     raise
-                return  # Active Memory was switched off meanwhile: there is no session to lease
+                return  # Active Memory was switched off meanwhile, or all memory: there is no session to lease
             if work.held is not None:
                 return
             await asyncio.sleep(wait)
