@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, cast
 
 from keepbook.book.book import Book
-from keepbook.book.chats.face import Chat
 from keepbook.book.ground import due, leases
 from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.in_pieces import Stopping
@@ -25,7 +24,6 @@ from keepbook.book.owners import authority
 from keepbook.book.owners.authority import Actor
 from keepbook.book.owners.owners import Presets, everyone
 from keepbook.book.owners.servers import Servers
-from keepbook.book.owners.tokens import Tokens
 from keepbook.errors import Invalid, KeepbookError
 from keepbook.extension import Extension, find_extensions, load_part, shipped
 from keepbook.presets import load_preset
@@ -36,8 +34,10 @@ from keepbook.storage.database import upgrade as upgrade_database
 
 if TYPE_CHECKING:
     from keepbook.book.chats.closing_result import ClosingResult
+    from keepbook.book.chats.face import Chat
     from keepbook.book.chats.pencil import Pencil
     from keepbook.book.owners.identities import Identities
+    from keepbook.book.owners.tokens import Tokens
     from keepbook.book.recall.vectors import Meaning
     from keepbook.book.upkeep.import_answer import Imported
     from keepbook.jobs import Errand, SweepResult
@@ -69,24 +69,21 @@ def differences(db: str) -> list[str]:
 
 def not_compared(db: str) -> list[str]:
     """The extensions that are installed in a database and whose code is not here."""
-    # As above.
-    from keepbook.storage.schema_check import not_compared as found
+    from keepbook.storage.schema_check import not_compared as found  # as above
 
     return found(db)
 
 
 def damage_of(file: Path, busy_seconds: float) -> list[str]:
     """What is wrong with the pages and keys of a SQLite file."""
-    # As above.
-    from keepbook.storage.schema_check import damage_of as found
+    from keepbook.storage.schema_check import damage_of as found  # as above
 
     return found(file, busy_seconds)
 
 
 def put_back_guards(db: str) -> list[str]:
     """Put back the guards that are missing or altered. Returns what was done."""
-    # As above.
-    from keepbook.storage.schema_check import repair_guards
+    from keepbook.storage.schema_check import repair_guards  # as above
 
     return repair_guards(db)
 
@@ -222,7 +219,7 @@ class Installation:
         own = [] if agent is None else own_tools(book, agent_id(book, agent))
         return build_tools(preset, book, thread_id=thread_id, turn_ids=turn_ids, mode=mode, extra=own)
 
-    def talk(self, chat: Chat, *, models: "Models | None" = None) -> "Talk":
+    def talk(self, chat: "Chat", *, models: "Models | None" = None) -> "Talk":
         """A chat with the installation's models in it: `async for event in kb.talk(chat).say("hello")`."""
         # See tools().
         from keepbook.models.chat import Talk
@@ -274,8 +271,10 @@ class Installation:
         )  # fmt: skip
 
     @cached_property
-    def tokens(self) -> Tokens:
+    def tokens(self) -> "Tokens":
         """The keys to the doors: `kb.tokens.create("alice")`."""
+        from keepbook.book.owners.tokens import Tokens  # with the first call: most programs ask for none
+
         return Tokens(self._database, self.settings.admin_db, locked=self.settings.oidc_issuer is not None)
 
     @cached_property
@@ -423,8 +422,7 @@ class Installation:
         return self._database.image()
 
     def become(self, image: bytes) -> bool:
-        """Replace the content of this installation, which must be in memory, by that of another. Returns False if the
-        other has another schema; then nothing happens.
+        """Replace what this installation in memory holds by that of another; False, and no change, if schemas differ.
 
         image: what `image` returned there
         """

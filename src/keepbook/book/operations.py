@@ -12,43 +12,41 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from keepbook.book.chats.chat_facts import is_incognito, spoke_incognito
-from keepbook.book.chats.face import Chat, Chats, Journal
-from keepbook.book.chats.whose_chats import refuse_persons_chat
 from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.limits import TIMELINE_TOKENS, clean_line
 from keepbook.book.ground.open_book import beside_memory, note_memory_use
 from keepbook.book.ground.to_json import Page
 from keepbook.book.ground.when import Moment, read_moment, stamp
-from keepbook.book.ledger import anchors, ledger
-from keepbook.book.ledger.loads import Load
+from keepbook.book.ledger import ledger
 from keepbook.book.ledger.owner_settings import Configured
-from keepbook.book.ledger.verify import Verification, verify
 from keepbook.book.memory import injections, links
-from keepbook.book.memory.block import ComposedBlock
-from keepbook.book.memory.history.as_of import as_of
 from keepbook.book.memory.labels import Metadata, Tags, label_filter
 from keepbook.book.memory.links import MemoryDetail
 from keepbook.book.memory.listing import list_page
 from keepbook.book.memory.memories import Memory, Version, find_row, resolve, to_version, version_rows
 from keepbook.book.memory.proposals import expire_forbidden, forbidden_offers, list_proposals
-from keepbook.book.memory.review import Review
 from keepbook.book.owners import choices, owners, switches
 from keepbook.book.owners.choices import Choices
-from keepbook.book.owners.spending import Spending
-from keepbook.book.recall.memories import Hit, recall, recall_past
-from keepbook.book.recall.rebuild import Index
 from keepbook.book.text.topics import find_topics
-from keepbook.book.upkeep.audit import Audit, audit
-from keepbook.book.upkeep.erase import Receipt
 from keepbook.book.writing import Writing
 from keepbook.errors import Invalid, NotAllowed
 from keepbook.storage.installed import rows_without_code
 from keepbook.storage.transactions.signal_safe import signal_safe
 
 if TYPE_CHECKING:
+    from keepbook.book.chats.face import Chat, Chats, Journal
+    from keepbook.book.ledger.loads import Load
+    from keepbook.book.ledger.verify import Verification
+    from keepbook.book.memory.block import ComposedBlock
+    from keepbook.book.memory.review import Review
+    from keepbook.book.owners.spending import Spending
+    from keepbook.book.recall.memories import Hit
+    from keepbook.book.recall.rebuild import Index
     from keepbook.book.recall.turns.hits import ChatHit
     from keepbook.book.recall.turns.topic_events import TimelineLine
     from keepbook.book.texts import Texts
+    from keepbook.book.upkeep.audit import Audit
+    from keepbook.book.upkeep.erase import Receipt
     from keepbook.book.upkeep.import_answer import Imported
     from keepbook.book.upkeep.importers.incoming import Incoming
     from keepbook.storage.database import Tx
@@ -135,8 +133,10 @@ class BookOperations(Writing):
         metadata: Metadata | None = None,
         tags: Tags | None = None,
         cursor: str | None = None,
-    ) -> Sequence[Hit]:
+    ) -> "Sequence[Hit]":
         """The memories that answer a question, best first, each with its reasons."""
+        from keepbook.book.recall.memories import recall, recall_past  # with the first question, as all below
+
         with self.reading() as (tx, preset, now):
             where: Any = {"category": category, "scope": scope, "labels": label_filter(metadata, tags)}
             where |= {"limit": limit, "cursor": cursor}
@@ -171,7 +171,7 @@ class BookOperations(Writing):
         scope: str | None = None,
         known: Moment = None,
         valid: Moment = None,
-    ) -> ComposedBlock:
+    ) -> "ComposedBlock":
         """The block with what it shows, and why each other memory is not in it."""
         with self.reading(preset) as (tx, chosen, now):
             if known is None and valid is None:
@@ -206,13 +206,18 @@ class BookOperations(Writing):
     ) -> Sequence[Memory]:
         """The active memories as they were known at one instant and true at another (each now, if not given), in order
         of creation: all of them, or with `limit` a page."""
+        from keepbook.book.memory.history.as_of import as_of  # with the first call
+
         with self.reading() as (tx, preset, now):
             return as_of(tx, preset, *_instants(tx, known, valid, now), limit=limit, cursor=cursor)
 
     def verify(
         self, anchor: str | Path | None = None, progress: Callable[[int], None] = lambda _: None
-    ) -> Verification:
+    ) -> "Verification":
         """Walk the whole ledger and compare the book with it, row by row."""
+        from keepbook.book.ledger import anchors  # with the first check
+        from keepbook.book.ledger.verify import verify  # likewise
+
         if anchor is None:
             with self._database.read(self.owner) as tx:
                 return verify(tx, progress)
@@ -225,8 +230,10 @@ class BookOperations(Writing):
             anchors.extend(Path(anchor), noted, new)
         return result
 
-    def audit(self) -> Audit:
+    def audit(self) -> "Audit":
         """What a careful person would tidy up in this book, found without a model."""
+        from keepbook.book.upkeep.audit import audit  # with the first call
+
         with self.reading() as (tx, preset, now):
             return audit(tx, preset, now, injections.preview(tx, preset, now))
 
@@ -272,13 +279,13 @@ class BookOperations(Writing):
 
         return import_incoming(self, incoming, dry_run=dry_run, progress=progress)
 
-    def loads(self, limit: int = 100) -> Sequence[Load]:
+    def loads(self, limit: int = 100) -> "Sequence[Load]":
         """The files that were imported, whatever they brought, newest first; also those that were taken back."""
         from keepbook.book.upkeep.take_back import list_loads_told  # as in `export`
 
         return list_loads_told(self, limit)
 
-    def take_back(self, load: int) -> Load:
+    def take_back(self, load: int) -> "Load":
         """Remove what a file brought, with what was read out of its chats. What something newer changed stays."""
         from keepbook.book.upkeep.take_back import told_back  # as in `export`
 
@@ -290,7 +297,7 @@ class BookOperations(Writing):
         with self._database.read(self.owner) as tx:
             return rows_without_code(tx.conn, tx.owner, self._database.record)
 
-    def erase(self, confirm: str) -> Receipt:
+    def erase(self, confirm: str) -> "Receipt":
         """Erase everything of this owner for good, ledger included. `confirm` must be the owner's name."""
         self.ask("book.erase")
         from keepbook.book.upkeep.hidden.erase_book import erase_book  # only who erases has use for it
@@ -301,32 +308,44 @@ class BookOperations(Writing):
 
     def close_thread(self, thread_id: str, *, offline: bool = False) -> Any:
         """Read a chat for memories with the installation's model; with `offline` by the bundled reader."""
+        from keepbook.book.chats.whose_chats import refuse_persons_chat  # with the first chat
+
         with self.reading() as (tx, _, _):
             refuse_persons_chat(self, tx, thread_id)
         return super().close_thread(thread_id, offline=offline)
 
-    def thread(self, session: str, *, incognito: bool = False) -> Chat:
+    def thread(self, session: str, *, incognito: bool = False) -> "Chat":
         """The chat of an outside agent's session: `.add(role, text)`, `.close()`."""
         return self.threads.of_session(session, incognito=incognito)
 
     @property
-    def threads(self) -> Chats:
+    def threads(self) -> "Chats":
+        from keepbook.book.chats.face import Chats  # with the first chat
+
         return Chats(self)
 
     @property
-    def notes(self) -> Journal:
+    def notes(self) -> "Journal":
+        from keepbook.book.chats.face import Journal  # with the first note
+
         return Journal(self)
 
     @property
-    def proposals(self) -> Review:
+    def proposals(self) -> "Review":
+        from keepbook.book.memory.review import Review  # with the first question to answer
+
         return Review(self)
 
     @property
-    def spending(self) -> Spending:
+    def spending(self) -> "Spending":
+        from keepbook.book.owners.spending import Spending  # with the first call
+
         return Spending(beside_memory(self))
 
     @property
-    def index(self) -> Index:
+    def index(self) -> "Index":
+        from keepbook.book.recall.rebuild import Index  # with the first call
+
         return Index(self, self._database)
 
     def reindex(self, progress: Callable[[int], None] | None = None) -> int:

@@ -7,20 +7,22 @@ from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from keepbook.book.ledger import ledger
 from keepbook.book.ledger.ledger import AGENT, Origin
 from keepbook.book.owners import authority, owners, switches
 from keepbook.book.owners.authority import Actor
 from keepbook.book.owners.owners import Presets
-from keepbook.book.recall.vectors import Meaning
 from keepbook.errors import NotAllowed
 from keepbook.extension import Extension
 from keepbook.presets import Preset
 from keepbook.settings import UNLIMITED, Settings
 from keepbook.storage.database import Database, Tx
 from keepbook.storage.transactions.signal_safe import signal_safe
+
+if TYPE_CHECKING:
+    from keepbook.book.recall.vectors import Meaning
 
 Closer = Callable[..., Any]
 """Closes a chat of a book (`closer(opened, thread_id, offline=…)`). It is passed in by the layer of models."""
@@ -53,7 +55,7 @@ class OpenBook:
         closer: Closer | None = None,
         penciller: Penciller | None = None,
         close_after_hours: float = 6.0,
-        meaning: Meaning | None = None,
+        meaning: "Meaning | None" = None,
         settings: Settings | None = None,
         extensions: Sequence[Extension] = (),
         hand: Actor | None = None,
