@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from keepbook.book.upkeep.importers.incoming import Incoming
+from keepbook.book.upkeep.importers.incoming import Incoming, portions
 from keepbook.book.upkeep.importers.source_file import SourceFile
 from keepbook.book.upkeep.importers.sources import detect_source
 
@@ -115,6 +115,37 @@ def test_nodes_of_graphs_without_a_name_are_told() -> None:
     node = {"uuid": "1", "name": "Anna", "summary": "Anna sings."}
     incoming = read({"edges": [], "episodes": [], "nodes": [node, {"summary": "Ben swims."}, "?"]})
     assert left_out(incoming) == {("node 2", "it is no node of Graphiti"), ("node 3", "it is no node of Graphiti")}
+
+
+def test_a_row_of_zep_that_is_cut_short_costs_itself_alone() -> None:
+    told = {"uuid": "e1", "fact": "Anna worked at Equinor", "source_node_uuid": "n1"}
+    incoming = read(
+        {
+            "edges": [told, {"fact": "Anna works at Aker"}, {"uuid": "e3"}, "?"],
+            "nodes": [{"uuid": "n1", "name": "Anna", "summary": "Anna sings."}],
+            "episodes": [
+                {"uuid": "p1", "content": "I work at Aker now", "role_type": "user"},
+                {"uuid": "p2", "content": "Well done"},
+                {"uuid": "p3"},
+            ],
+        }
+    )
+    facts = ["Anna sings.", "Anna worked at Equinor", "Anna works at Aker"]
+    assert [one.text for one in incoming.memories] == facts
+    assert [[turn.text for turn in chat.turns] for chat in incoming.chats] == [["I work at Aker now"]]
+    assert left_out(incoming) == {
+        ("edge e3", "it has no `fact`"),
+        ("edge 4", "it has no `fact`"),
+        ("episode p2", "neither `source` nor `role_type` says whether it is a message"),
+        ("episode p3", "it has no `content`"),
+    }
+
+
+def test_what_is_left_out_is_told_to_whom_it_belongs_and_once() -> None:
+    rows = "text,user,date\nLikes tea,anna,2025-01-05\nSings,ben,31.02.2025\nSwims,ben,\n,anna,soon\nRuns,carl,soon\n"
+    parts = portions(read(rows, "notes.csv"), "me", {"anna": "alice", "ben": "bob"})
+    told = {owner: [one.where for one in part.refused] for owner, part in parts.items()}
+    assert told == {"alice": ["line 5", "line 6"], "bob": ["line 3"]}, "of carl nothing else is in the file"
 
 
 @pytest.mark.parametrize("name", ["notes", "notes.zip"])

@@ -34,11 +34,12 @@ OF_ZEP = (
     "graph_id", "user_id", "created_at", "valid_at", "invalid_at", "expired_at", "score", "relevance",
 )  # fmt: skip
 """Keys of facts and nodes that have been read, or are of use only in Zep."""
+NO_KIND = "neither `source` nor `role_type` says whether it is a message"
 ASSISTANTS = {"assistant", "ai", "agent", "bot", "system"}
 
 
 def read(found: SourceFile) -> Incoming | None:
-    edges, episodes = _parts(found)
+    edges, episodes, strange = _parts(found)
     nodes, refused = _nodes_of(found.value)
     if not edges and not episodes and not nodes:
         return None
@@ -48,45 +49,75 @@ def read(found: SourceFile) -> Incoming | None:
             memories.append(summary)
             refused += without_place(f"node {node['uuid']}", node, [summary], *OF_ZEP)
         else:
-            refused.append(LeftOut(f"node {node.get('uuid')}", "it has no summary; its facts come in"))
-    for edge in edges:
+            why = "it has no summary; its facts come in"
+            refused.append(LeftOut(f"node {node.get('uuid')}", why, who=_owner_of(node)))
+    refused += strange
+    for where, edge in edges:
         try:
             fact = _fact(edge)
         except Invalid as error:
-            refused.append(LeftOut(f"edge {edge.get('uuid')}", error.message))
+            refused.append(LeftOut(where, error.message, who=_owner_of(edge)))
             continue
         memories.append(fact)
-        refused += without_place(f"edge {edge['uuid']}", edge, [fact], *OF_ZEP)
+        refused += without_place(where, edge, [fact], *OF_ZEP)
     talks: dict[str | None, list[tuple[str, IncomingTurn]]] = {}
-    for episode in episodes:
-        where = f"episode {episode.get('uuid')}"
+    for where, episode in episodes:
         try:
             turn = _turn(episode)
         except Invalid as error:
-            refused.append(LeftOut(where, error.message))
+            refused.append(LeftOut(where, error.message, who=_owner_of(episode)))
             continue
         if turn is None:
-            refused.append(LeftOut(where, "it is a document; the facts taken from it come in"))
+            why = "it is a document; the facts taken from it come in"
+            refused.append(LeftOut(where, why, who=_owner_of(episode)))
         else:
             talks.setdefault(_owner_of(episode), []).append((turn.at or "", turn))
     refused += names_left_out(found.value, "edges", "nodes", "episodes", *LISTS)
     return Incoming(SOURCE, tuple(memories), tuple(_talk(who, said) for who, said in talks.items()), tuple(refused))
 
 
-def _parts(found: SourceFile) -> tuple[list[Any], list[Any]]:
-    """The edges and the episodes of a file: an object with both, or a list of either."""
+Rows = list[tuple[str, Mapping[str, Any]]]
+"""Rows of one kind, each with its place in the file."""
+
+
+def _parts(found: SourceFile) -> tuple[Rows, Rows, list[LeftOut]]:
+    """The edges and the episodes of a file, and what among them is neither: an object that names them, or a list of
+    either, of which each row has Graphiti's own keys."""
     value = found.value
     if isinstance(value, Mapping) and ("edges" in value or "episodes" in value):
-        rows = [*(value.get("edges") or ()), *(value.get("episodes") or ())]
-    else:
-        rows = [record for _, record in found.records]
+        edges, no_edges = _rows(value.get("edges"), "edge", "fact")
+        episodes, no_episodes = _rows(value.get("episodes"), "episode", "content")
+        if edges or any(_is_episode(row) for _, row in episodes):
+            return edges, episodes, no_edges + no_episodes
+        return [], [], [*no_edges, *no_episodes, *(LeftOut(where, NO_KIND) for where, _ in episodes)]
+    rows = [record for _, record in found.records]
     if not rows or not all(isinstance(row, Mapping) and "uuid" in row for row in rows):
-        return [], []
-    edges = [row for row in rows if "fact" in row and "source_node_uuid" in row]
-    episodes = [row for row in rows if "content" in row and "fact" not in row and {"source", "role_type"} & set(row)]
+        return [], [], []
+    edges = [(f"edge {row['uuid']}", row) for row in rows if "fact" in row and "source_node_uuid" in row]
+    episodes = [(f"episode {row['uuid']}", row) for row in rows if "fact" not in row and _is_episode(row)]
     if len(edges) + len(episodes) == len(rows):
-        return edges, episodes
-    return [], []
+        return edges, episodes, []
+    return [], [], []
+
+
+def _rows(rows: Any, kind: str, needed: str) -> tuple[Rows, list[LeftOut]]:
+    """The rows that have the key they are there for, and those that have not."""
+    known: Rows = []
+    strange = []
+    for number, row in enumerate(rows if isinstance(rows, list) else (), 1):
+        named = number
+        if isinstance(row, Mapping):
+            named = row.get("uuid") or number
+        where = f"{kind} {named}"
+        if isinstance(row, Mapping) and needed in row:
+            known.append((where, row))
+        else:
+            strange.append(LeftOut(where, f"it has no `{needed}`"))
+    return known, strange
+
+
+def _is_episode(row: Mapping[str, Any]) -> bool:
+    return "content" in row and bool({"source", "role_type"} & set(row))
 
 
 def _nodes_of(value: Any) -> tuple[list[Mapping[str, Any]], list[LeftOut]]:
@@ -132,7 +163,7 @@ def _fact(edge: Mapping[str, Any]) -> IncomingMemory:
         raise Invalid("its fact is no text")
     return IncomingMemory(
         text=edge["fact"],
-        key=str(edge["uuid"]),
+        key=str(edge.get("uuid") or content_key(edge["fact"])),
         who=_owner_of(edge),
         since=parse_source_time(edge.get("valid_at") or edge.get("created_at")),
         until=parse_source_time(edge.get("invalid_at") or edge.get("expired_at")),
@@ -145,6 +176,8 @@ def _turn(episode: Mapping[str, Any]) -> IncomingTurn | None:
     said, at = episode["content"], parse_source_time(episode.get("valid_at") or episode.get("created_at"))
     if not isinstance(said, str) or not said.strip():
         raise Invalid("it holds no text")
+    if not _is_episode(episode):
+        raise Invalid(NO_KIND)
     if episode.get("role_type"):  # Zep's own
         return IncomingTurn("assistant" if str(episode["role_type"]).lower() in ASSISTANTS else "user", said, at)
     if str(episode.get("source")).rsplit(".", 1)[-1] != "message":

@@ -90,11 +90,13 @@ class IncomingChat:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Something that is left out: its place in the file, why, and its text, unless the text is the reason."""
+    """Something that is left out: its place in the file, why, its text, unless the text is the reason, and whose it
+    is, where that is known."""
 
     where: str
     why: str
     text: str | None = None
+    who: str | None = None
 
     def __post_init__(self) -> None:
         if self.text is not None:  # half a letter, which may be the reason, can be told to nobody
@@ -133,19 +135,26 @@ class Incoming:
         return (*named, None)
 
     @property
+    def refused_of_nobody(self) -> tuple[LeftOut, ...]:
+        """What is left out of the file as a whole, or is somebody's of whom nothing else is there."""
+        people = {who for who in self.people if who is not None}
+        return tuple(one for one in self.refused if one.who not in people)
+
+    @property
     def asks_whose(self) -> bool:
         """Whether somebody must say whose book its things go into."""
         people = self.people
         return len(people) > 1 or any((who or "").startswith(AGENT) for who in people)
 
     def only_of(self, people: Sequence[str | None]) -> "Incoming":
-        """Only the things of these people."""
+        """Only the things of these people, and what is left out that is nobody's."""
         if set(people) == set(self.people):
             return self
         return replace(
             self,
             memories=tuple(one for one in self.memories if one.who in people),
             chats=tuple(one for one in self.chats if one.who in people),
+            refused=tuple(one for one in self.refused if one.who in people or one in self.refused_of_nobody),
         )
 
 
@@ -196,7 +205,14 @@ def portions(incoming: Incoming, owner: str, owner_map: Mapping[str, str]) -> di
     for who in people:
         if ours := owner_map[who or ""]:
             found.setdefault(ours, []).append(who)
-    return {ours: incoming.only_of(theirs) for ours, theirs in found.items()}
+    divided = {ours: incoming.only_of(theirs) for ours, theirs in found.items()}
+    first, *others = divided
+    return {first: divided[first]} | {ours: _without_nobodys(divided[ours], incoming) for ours in others}
+
+
+def _without_nobodys(part: Incoming, whole: Incoming) -> Incoming:
+    """What is left out of a file as a whole is told once, with the first person."""
+    return replace(part, refused=tuple(one for one in part.refused if one not in whole.refused_of_nobody))
 
 
 def several_people(incoming: Incoming, what_to_say: str) -> Conflict:
@@ -261,7 +277,7 @@ def labels_left_out(one: IncomingMemory) -> LeftOut | None:
     if not cut_tags and not cut_metadata:
         return None
     why = f"of it, {cut_tags} tags and {cut_metadata} entries of metadata: longer or more than a memory holds"
-    return LeftOut(one.where or one.text[:60], why)
+    return LeftOut(one.where or one.text[:60], why, who=one.who)
 
 
 def content_key(*parts: object) -> str:
@@ -327,7 +343,7 @@ def plain_values(told: Any, *without: str) -> dict[str, str]:
     return found
 
 
-def without_place(where: str, record: Any, made: Iterable[IncomingMemory], *known: str) -> Iterator[LeftOut]:
+def without_place(where: str, record: Any, made: Sequence[IncomingMemory], *known: str) -> Iterator[LeftOut]:
     """What a record holds and none of the memories `made` of it says, by the names of its values. `known` are the names
     that have been read, and those that are of use only in the program it comes from."""
     if not isinstance(record, Mapping):
@@ -342,7 +358,9 @@ def without_place(where: str, record: Any, made: Iterable[IncomingMemory], *know
         if words and path not in known and f" {words} " not in kept:
             lost[path] = None
     if lost:
-        yield LeftOut(where, f"of it, {' and '.join(lost)}: no place for it here")
+        whose = {one.who for one in made}
+        who = whose.pop() if len(whose) == 1 else None
+        yield LeftOut(where, f"of it, {' and '.join(lost)}: no place for it here", who=who)
 
 
 def _values_in(told: Mapping[str, Any], opened: Any) -> Iterator[tuple[str, Any]]:

@@ -107,7 +107,7 @@ def _of_records(records: list[tuple[str, Any]]) -> Incoming:
         except Invalid as error:
             if error.code == "broken_line":
                 raise
-            refused.append(LeftOut(where, error.message))
+            refused.append(LeftOut(where, error.message, who=_person_of(record)))
             continue
         memories.append(memory)
         known = [*SINCE, *UNTIL]
@@ -139,7 +139,7 @@ def _to_memory(where: str, record: Any) -> IncomingMemory:
         text=text,
         where=where,
         key=str(record.get("id") or content_key(text, sorted(kept.items()))),
-        who=next((str(record[name]) for name in PERSON if record.get(name)), None),
+        who=_person_of(record),
         since=parse_source_time(next((record[name] for name in SINCE if record.get(name)), None)),
         until=parse_source_time(next((record[name] for name in UNTIL if record.get(name)), None)),
         importance=_number(record.get("importance")),
@@ -147,6 +147,10 @@ def _to_memory(where: str, record: Any) -> IncomingMemory:
         metadata=plain_values(_beside(record)) | plain_values(record.get("metadata")),
         **kept,
     )
+
+
+def _person_of(record: Mapping[str, Any]) -> str | None:
+    return next((str(record[name]) for name in PERSON if record.get(name)), None)
 
 
 def _beside(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def read(found: SourceFile) -> Incoming | None:
         try:
             memory = _to_memory(where, record)
         except Invalid as error:
-            refused.append(LeftOut(where, error.message))
+            refused.append(LeftOut(where, error.message, who=_owner_of(record)))
             continue
         memories.append(memory)
         refused += without_place(where, record, [memory], *OF_MEM0, *TIMES)
@@ -59,9 +59,11 @@ def read(found: SourceFile) -> Incoming | None:
     return Incoming(SOURCE, tuple(memories), refused=tuple(refused))
 
 
-def _owner_of(record: Mapping[str, Any]) -> str | None:
+def _owner_of(record: Any) -> str | None:
     """The person it is about. If a record names only an agent, that name is returned, and the importer has to say whose
     it is."""
+    if not isinstance(record, Mapping):
+        return None
     if record.get("user_id"):
         return str(record["user_id"])
     if record.get("agent_id"):

@@ -141,12 +141,12 @@ class ImportWriter:
                     break
                 self._came.append(item)
             except _StaysOut as out:
-                self._refused.append(LeftOut(one.where or one.key, str(out)))
+                self._refused.append(LeftOut(one.where or one.key, str(out), who=one.who))
             except LimitReached:
                 raise
             except KeepbookError as error:
                 text = one.text if isinstance(one, IncomingMemory) else one.title
-                self._refused.append(LeftOut(one.where or one.key, error.message, text))
+                self._refused.append(LeftOut(one.where or one.key, error.message, text, one.who))
             self._done += 1
             try:
                 progress(self._done)
