@@ -43,8 +43,9 @@ def set_up(run: Run, url: str) -> None:
     for named in ("upgrade", "check"):
         done = run("db", named, "--db", url)
         assert (done.code, done.err) == (0, ""), named
-    for refused in (run("list", "--db", url), run("serve", "--no-open", "--db", url), run("mcp", "--db", url)):
-        assert refused.code == 1
+    for serving in (("list",), ("serve", "--no-open"), ("mcp",), ("jobs", "--once")):
+        refused = run(*serving, "--db", url)
+        assert refused.code == 1, serving
         assert "could see all owners" in refused.err
     with pytest.raises(NotAllowed) as library:
         Keepbook(url)
@@ -62,7 +63,7 @@ def test_as_compose_names_it_in_the_environment(run: Run, empty: str, monkeypatc
 
 
 def test_a_plain_owner_is_told_what_to_grant_and_then_sets_up(
-    run: Run, plain_owner: str, postgres_admin_url: str
+    run: Run, plain_owner: str, postgres_admin_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refused = run("db", "upgrade", "--db", plain_owner)
     grant = f"GRANT keepbook_app TO {make_url(plain_owner).username}"
@@ -70,6 +71,8 @@ def test_a_plain_owner_is_told_what_to_grant_and_then_sets_up(
     assert f"{grant};" in refused.err
     admin(postgres_admin_url, grant)
     set_up(run, plain_owner)
+    monkeypatch.setenv("KEEPBOOK_DB", plain_owner)
+    assert run("db", "upgrade").code == 0, "as compose names it"
 
 
 def test_the_servers_own_login_cannot_check_and_is_told_who_can(
