@@ -222,9 +222,13 @@ def test_a_category_that_is_a_slip_is_named(ask: Ask, run: Run) -> None:
     assert ask("list", "--category", "preference")["total"] == 0
 
 
-def test_a_day_alone_shows_the_book_as_it_stood(ask: Ask) -> None:
+def test_a_day_alone_shows_the_book_as_it_stood(ask: Ask, run: Run) -> None:
     ask("remember", "Lives in Oslo", "--since", "2015-01-01")
     assert ask("as-of", "2020-01-01") == []
+    said = run("as-of", "2020-01-01").out
+    assert "The book begins on" in said
+    assert "as-of --valid 2020-01-01" in said
+    assert "The book begins" not in run("as-of", "tomorrow").out
     assert [memory["content"] for memory in ask("as-of", "tomorrow")] == ["Lives in Oslo"]
     assert [memory["content"] for memory in ask("as-of", "--valid", "2020-01-01")] == ["Lives in Oslo"]
 

@@ -273,9 +273,11 @@ class _Report:
             return 2  # typer has printed the help
         if "unexpected extra argument" in message:
             message += "; put a text of several words in quotes"
+        if not message.endswith("?"):
+            message += "."
         context = getattr(error, "ctx", None)
         place = "keepbook" if context is None else context.command_path
-        return self.say(2, "usage", f"{message}. See: {place} --help")
+        return self.say(2, "usage", f"{message} See: {place} --help")
 
     def report_crash(self, error: Exception) -> int:
         if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("psycopg"):

@@ -126,6 +126,8 @@ def install_problems(app: FastAPI) -> None:
     def unreadable(_: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
         where = [str(part) for part in first["loc"] if part not in ("body", "query", "path", "header")]
+        if first["type"] == "json_invalid":
+            where = []  # it names the letter where reading ended
         field = ".".join(where) or "body"
         return response(Invalid(_unreadable_in_words(first, field), field=field))
 
@@ -148,7 +150,7 @@ def install_problems(app: FastAPI) -> None:
 
 def _unreadable_in_words(error: Mapping[str, Any], field: str) -> str:
     if error["type"] == "json_invalid":
-        return "the body is not JSON"
+        return f"the body is not JSON: reading ends at letter {error['loc'][-1]}"
     if field == "body" and error["type"] in ("missing", "dict_type", "model_attributes_type", "dataclass_type"):
         return "the body is a JSON object, sent with the header Content-Type: application/json"
     if error["type"] == "missing":

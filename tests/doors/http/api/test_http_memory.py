@@ -229,7 +229,9 @@ def test_bad_input_names_the_field_and_writes_nothing(mine: TestClient, body: di
 
 def test_a_body_that_is_no_json_is_a_problem_document(mine: TestClient) -> None:
     refused = mine.post("/api/memory/", content=b"{half", headers={"Content-Type": "application/json"})
-    assert (refused.status_code, refused.json()["detail"]) == (422, "the body is not JSON")
+    told = refused.json()
+    assert (refused.status_code, told["field"]) == (422, "body")
+    assert told["detail"].startswith("the body is not JSON: reading ends at letter")
 
 
 def test_a_write_with_a_key_happens_once_however_often_it_is_sent(mine: TestClient) -> None:

@@ -1,7 +1,7 @@
 """Commands that read: list, show, recall, block, inject; and those that look back: history, as-of, ledger."""
 
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,11 @@ from keepbook.doors.cli.sheets import timeline
 from keepbook.doors.cli.terminal.command import LOOK_BACK, READ, Invocation, command
 from keepbook.doors.cli.terminal.labels import parse_metadata, tags
 from keepbook.doors.cli.terminal.paper import Paper
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from keepbook.book.book import Book
 
 EVERY_SCOPE = "*"
 
@@ -158,7 +163,16 @@ def as_of(
         kept,
         known=parse_stamp(then) if then else None,
         valid=parse_stamp(about) if about else None,
+        begins=_begins_after(call.book, then),
     )
+
+
+def _begins_after(book: "Book", known: str | None) -> "datetime | None":
+    """When the first entry of a book was written, if that was after what is asked about."""
+    first = book.ledger(before=2, limit=1)
+    if not first or known is None or first[0].at <= parse_stamp(known):
+        return None
+    return first[0].at
 
 
 def ledger(

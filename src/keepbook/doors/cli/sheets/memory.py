@@ -272,8 +272,16 @@ def hits(paper: Paper, found: Sequence["Hit"]) -> None:
     paper.sheet(table)
 
 
-def past_sheet(paper: Paper, kept: Sequence["Memory"], *, known: datetime | None, valid: datetime | None) -> None:
-    """The book as it was known at one instant, about another."""
+def past_sheet(
+    paper: Paper,
+    kept: Sequence["Memory"],
+    *,
+    known: datetime | None,
+    valid: datetime | None,
+    begins: datetime | None = None,
+) -> None:
+    """The book as it was known at one instant, about another; `begins` is when its first entry was written, if it was
+    after that."""
     if known is None:
         told = "now"
     else:
@@ -287,6 +295,9 @@ def past_sheet(paper: Paper, kept: Sequence["Memory"], *, known: datetime | None
         memories_table(paper, kept)
     else:
         paper.put("Nothing.")
+    if begins is not None:
+        hint = paper.hint("as-of", "--valid", (valid or begins).date())
+        paper.put(f"The book begins on {paper.day(begins)}. What it says today of that day: ", hint)
 
 
 # One memory
