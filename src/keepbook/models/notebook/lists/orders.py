@@ -170,7 +170,7 @@ def _tokens(text: str, start: int, end: int) -> list[_Token]:
 
 def _fold(word: str) -> str:
     """A word in small letters and without its apostrophe, which many leave out: "dont forget"."""
-    return word.lower().replace("’", "").replace("'", "")
+    return word.lower().replace("’", "").replace("'", "") or word
 
 
 def _order(tokens: Sequence[_Token], followed: bool) -> Order | None:
