@@ -2,9 +2,9 @@
 
     python -m training.judge_answers FOLDER [--every N] [--show]
 
-FOLDER has the readers that `left_out` wrote: each hand is read by those that have not seen it, and what was read is kept
-beside them, so that a second run takes seconds. An answer is `right` where it takes the choice that is meant or leaves
-open what answers nothing, `wrong` where it takes another, and `open` where a choice was meant and none is taken.
+FOLDER has the readers that `left_out` wrote: each hand is read by those that have not seen it, and what was read is
+kept beside them, so that a second run takes seconds. An answer is `right` where it takes the choice that is meant or
+leaves open what answers nothing, `wrong` where it takes another, and `open` where a choice was meant and none is taken.
 """
 
 import argparse
@@ -52,13 +52,13 @@ def answer_cases(dialogue: Dialogue) -> Iterator[AnswerCase]:
         asked = next((one for turn in dialogue.turns for one in turn.asks if line and one.id == line.id), None)
         if line is None or asked is None:
             continue
-        question = _question(case, dialogue, asked, line.content)
+        question = _question(dialogue, asked, line.content)
         if question is not None:
             name = f"{case.hand}/{case.dialogue} {case.at}"
             yield AnswerCase(name, replace(scene_of(case, dialogue), questions=(question,)), _meant(case, question))
 
 
-def _question(case: Case, dialogue: Dialogue, asked: Asked, words: str) -> Proposal | None:
+def _question(dialogue: Dialogue, asked: Asked, words: str) -> Proposal | None:
     """The question as the product would ask it."""
     about = next((one for one in asked.about if isinstance(one, str) and one in dialogue.lines), None)
     lines = [(one, dialogue.lines[one]) for one in asked.choices if one in dialogue.lines]
@@ -75,9 +75,7 @@ def _question(case: Case, dialogue: Dialogue, asked: Asked, words: str) -> Propo
     return None
 
 
-def _proposal(
-    question: str | None, op: str, content: str, memory: str | None, choices: tuple[Choice, ...]
-) -> Proposal:
+def _proposal(question: str | None, op: str, content: str, memory: str | None, choices: tuple[Choice, ...]) -> Proposal:
     nothing = dict.fromkeys(("category", "subject", "score", "made_by", "valid_from", "reason", "decided_at"))
     return Proposal(
         id="q1", nature="proposal", status="waiting", op=op, memory_id=memory, content=content, thread_id="chat",

@@ -24,7 +24,7 @@ def heard(text: str) -> list[Order]:
         ("note: the gate code is 1234", "keep", "the gate code is 1234"),
         ("remember my number plate: AB 123", "keep", "my number plate: AB 123"),
         ("don't forget my bike is in the shed", "keep", "my bike is in the shed"),
-        ("dont forget that 'Ruth' ' is my sister", "keep", "'Ruth' ' is my sister"),
+        ("dont forget that Ruth ' is my sister", "keep", "Ruth ' is my sister"),
         ("Don’t forget that I fly on Monday!", "keep", "I fly on Monday"),
         ("I moved to Oslo, remember that", "keep", ""),
         ("forget my address", "withdraw", "my address"),
