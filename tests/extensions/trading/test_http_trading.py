@@ -250,6 +250,17 @@ def test_an_agent_reflects_but_only_the_person_pins(kb: Any, client: Clients, de
         assert (refused.status_code, refused.json()["code"]) == (403, "person_only")
 
 
+def test_trades_that_are_sent_twice_come_in_once_and_go_once(mine: TestClient, main: str) -> None:
+    key = {"Idempotency-Key": "a file"}
+    told = {"params": {"kind": "trades"}, "content": FEW + ROW.format(1, 110), "headers": key}
+    first, again = (mine.post(f"{API}/import", **told) for _ in range(2))
+    assert (first.json()["added"], again.text, again.headers["Idempotency-Replayed"]) == (1, first.text, "true")
+    url = f"{API}/loads/{first.json()['load']}/undo"
+    gone, told_again = (mine.post(url, headers={"Idempotency-Key": "undone"}) for _ in range(2))
+    assert (gone.status_code, told_again.text) == (200, gone.text)
+    assert mine.post(url).status_code == 409
+
+
 def test_with_memory_off_no_kept_answer_tells_a_lesson_again(kb: Any, client: Clients, desk: None) -> None:
     agent = client(kb.tokens.create("alice", kind="agent").token)
     learn(kb.book("alice"), reflects=False)

@@ -7,7 +7,7 @@ its rows either way:
 - `after_restore(tx)`: make anew what no export holds; returns the names of what the person has to allow again
 - `older_line(kind, value)`: the fields that a line of the first format did not have yet
 - `LOADS` and `take_back(book, tx, load)`: the kinds of load it brings in, and how one is taken back; `count` in what a
-  load tells is how many of them came
+  load tells is how many of them came; `take_back_first(book, load)` does before, in pieces, what takes long
 - `THINGS` and `set_thing(tx, origin, what, id, values)`: the kinds of thing whose changes are entries of the ledger
   (`ledger/thing_entries.py`), and how one is set back
 - `SHARED` and `verify_shared(kb, anchor)`: what its data that all books share are called in an answer, and a check of

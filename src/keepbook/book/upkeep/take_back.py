@@ -86,6 +86,9 @@ def take_back_load(book: OpenBook, nth: int, keyed: Keyed | None = None) -> Arri
     if load.what == loads.MEMORIES:
         book.ask("undo.person")
         return _TakingOut(book, nth, keyed).run()
+    for one, take_back_first in upkeep_hooks("take_back_first"):
+        if load.what in load_part(str(one.upkeep)).LOADS:
+            take_back_first(book, load)
     with book.writing() as (tx, _):
         heed_answer(tx, keyed)
         _take_back_elsewhere(book, tx, loads.load_to_take_back(tx, book.origin, nth))

@@ -9,7 +9,7 @@ from keepbook.book.ledger.ledger import Origin
 from keepbook.book.ledger.loads import TRADES, Arrival
 from keepbook.book.upkeep.hooks import SharedVerification
 from keepbook.extensions.trading.book import days, skills
-from keepbook.extensions.trading.book.imports.take_back import take_back_trades
+from keepbook.extensions.trading.book.imports.take_back import take_back_ahead, take_back_trades
 from keepbook.storage.database import Tx
 
 LOADS = (TRADES,)
@@ -29,6 +29,11 @@ def older_line(kind: str, value: Mapping[str, Any]) -> dict[str, Any]:  # noqa: 
     if kind == "trade":
         return {"batch": 1}
     return {}
+
+
+def take_back_first(book: OpenBook, load: Arrival) -> None:
+    book.ask("trading.load")
+    take_back_ahead(book, load.nth)
 
 
 def take_back(book: OpenBook, tx: Tx, load: Arrival) -> None:

@@ -13,6 +13,7 @@ from fastapi.responses import Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
+from keepbook.book.ground.open_book import beside_memory
 from keepbook.book.ledger.loads import Load
 from keepbook.book.upkeep.reading_apart import ReadingLimits, as_file, is_small_text, limits_in
 from keepbook.doors.http.api.memory_bodies import RequestBody
@@ -26,7 +27,9 @@ from keepbook.extensions.trading.book.imports import mapping
 from keepbook.extensions.trading.book.imports.file import SQLITE, has_own_columns
 from keepbook.extensions.trading.book.imports.freqtrade_file import read_freqtrade
 from keepbook.extensions.trading.book.imports.load import ImportedTrades, read_before
+from keepbook.extensions.trading.book.imports.take_back import told_back
 from keepbook.extensions.trading.book.loading.loaded import LoadedFile
+from keepbook.extensions.trading.book.loading.own_files import load_trades
 from keepbook.extensions.trading.book.market import bars, events
 from keepbook.extensions.trading.book.skill_files import DEPLOYMENT_FILE, SKILL_FILE
 from keepbook.extensions.trading.book.trades import POSITIONS, TRADES
@@ -141,7 +144,7 @@ def _bring_in(call: Call, sent: bytes, told: dict[str, Any]) -> Response:
 def take_back_load(call: Loading, nth: Annotated[int, Path(ge=1, description="As the load answered it.")]) -> Response:
     """Take a file out again: its trades, fills and positions; or a split, or a trade that was taken back. Only the
     newest load of a deployment can go."""
-    return call.write(lambda book: book.trading.take_back(nth))
+    return call.write_in_pieces(lambda book, keyed: told_back(beside_memory(book), nth, keyed))
 
 
 class TakenTrade(RequestBody):
@@ -192,6 +195,9 @@ def _load(call: Call, kind: str, sent: bytes, own: dict[str, Any], market: dict[
         return json_response(call.kb.market.load_events(source))
     if own["dry_run"]:
         return json_response(call.book.trading.load(kind, source, **own))
+    if kind == "trades":  # in pieces, with a key too
+        told = {"deployment": own["deployment"], "corrections": own["corrections"]}
+        return call.write_in_pieces(lambda book, keyed: load_trades(beside_memory(book), source, keyed=keyed, **told))
     return call.write(lambda book: book.trading.load(kind, source, **own))
 
 

@@ -32,7 +32,7 @@ ClosedTrade = tuple[str, float, float]
 """A closed trade: exit time, PnL net of fees, fees. A plain tuple, because there may be a million."""
 TradeRow = tuple[str, float, float, str, str, str, str, str]
 """A `ClosedTrade` with more fields behind it: symbol, entry time, tag, when it was known, deployment."""
-MOST_AT_ONCE = 50_000
+MOST_AT_ONCE = 10_000
 """How many trades of a long load are folded in one transaction, so that no other writer waits long."""
 MOST_SPANS = 200
 """With more `spans` than this, a day stores none of them."""

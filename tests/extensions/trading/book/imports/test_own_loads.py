@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from tests.extensions.trading.floor import floor
 
+from keepbook.book.ground import in_pieces
 from keepbook.errors import Conflict, Invalid, NotFound
+from keepbook.extensions.trading.book.loading import own_files
 
 HEADER = "deployment,symbol,side,quantity,entry_time,entry_price,exit_time,exit_price,fees,id"
 FIRST = "Floor,BTC/USDT,long,1,2026-01-05T10:00:00Z,100,2026-01-06T10:00:00Z,110,1,"
@@ -48,6 +50,38 @@ def test_a_load_in_own_columns_is_taken_back_with_what_it_corrected(alice: Any, 
     assert [one.title for one in trading.loads()] == ["Trades, own columns"] * 2
     assert trading.load("trades", [HEADER, f"{FIRST}t1"]).added == 1
     assert alice.verify().ok
+
+
+def test_others_write_while_trades_come_in_and_while_they_are_taken_back(
+    kb: Any, alice: Any, trading: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever is ended while a load is taken back has taken out a part; taken back again, all is out."""
+    monkeypatch.setattr(own_files, "KEPT_AT_ONCE", 3)
+    rows = [f"{FIRST.replace('BTC', f'C{nth}')}t{nth}" for nth in range(10)]
+    trading.load("trades", [HEADER, *rows[:7]])
+    before = pnls(trading)
+    waits, ends_at = [0], [0]
+
+    def wait(_: object) -> None:
+        kb.book("bob").remember(f"Bob's turn came, {waits[0]}", force=True)
+        waits[0] += 1
+        if waits[0] == ends_at[0]:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(in_pieces.Gaps, "wait", wait)
+    second = trading.load("trades", [HEADER, *(row.replace(",110,", ",120,") for row in rows)])
+    assert (counts(second), waits) == ((3, 7, 0, 0, 0), [5])  # four pieces, and the days
+    ends_at[0] = waits[0] + 3
+    with pytest.raises(KeyboardInterrupt):
+        trading.take_back(second.load)
+    assert 7 <= len(pnls(trading)) < 10 or pnls(trading) != before
+    assert trading.loads()[0].undone_at is None
+    trading.take_back(second.load)
+    assert (pnls(trading), trading.performance().pnl) == (before, sum(before))
+    trading.take_back(1)
+    assert (pnls(trading), alice.verify().ok) == ([], True)
+    with pytest.raises(Conflict, match="already"):
+        trading.take_back(1)
 
 
 def test_one_trade_is_taken_back_and_put_back(alice: Any, trading: Any) -> None:

@@ -11,10 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import and_, delete, func, select, update
 
 from keepbook.book.ground import stored_json
+from keepbook.book.ground.idempotency import Keyed, answered, heed_answer
+from keepbook.book.ground.in_pieces import Gaps
 from keepbook.book.ground.limits import sought
+from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import stamp
 from keepbook.book.ledger import batch, ledger
 from keepbook.book.ledger import loads as rows
@@ -89,15 +92,40 @@ class LoadTrace:
 # Operations
 
 
+def told_back(book: OpenBook, nth: int, keyed: Keyed | None = None) -> Load:
+    """Take a load out again, in pieces. The answer to a `keyed` request is stored in the last transaction."""
+    take_back_ahead(book, nth, keyed)
+    with book.writing() as (tx, _):
+        heed_answer(tx, keyed)
+        return answered(tx, take_back_trades(tx, book.origin, nth), keyed)
+
+
+def take_back_ahead(book: OpenBook, nth: int, keyed: Keyed | None = None) -> None:
+    """Take out the trades of a long load batch by batch, between which others write. The first batch, and all else, is
+    left to `take_back_trades`. Whoever is ended in between has taken out a part; the load is still listed as it came,
+    and taking it back again takes out the rest."""
+    if book._is_writing:
+        return
+    with book.reading() as (tx, _, _):
+        heed_answer(tx, keyed)
+        batches = _batches_now(tx, _load_of_trades(tx, book.origin, nth).brought["batches"])
+    gaps = Gaps()
+    for one in reversed(batches[1:]):
+        gaps.wait()
+        with book.writing() as (tx, _):
+            heed_answer(tx, keyed)
+            _take_batches(tx, _load_of_trades(tx, book.origin, nth), [one])
+            days.fold_marked_days(tx)
+        gaps.freed()
+
+
 def take_back_trades(tx: Tx, origin: Origin, nth: int) -> Load:
-    """Take a load out again, whole."""
-    load = rows.load_to_take_back(tx, origin, nth)
-    if load.what != TRADES:
-        raise Invalid(f"load {nth} brought no trades; undo it under Bring in", field="load")
-    places = load.brought["places"]
-    _refuse_newer(tx, load, places)
-    now, batches = stamp(tx.clock()), _batches_now(tx, load.brought["batches"])
-    touched, restored = _take_trades(tx, places, batches, now)
+    """Take a load out again, whole, or what is left of it."""
+    load = _load_of_trades(tx, origin, nth)
+    places, now = load.brought["places"], stamp(tx.clock())
+    batches = _batches_now(tx, load.brought["batches"])
+    _take_batches(tx, load, batches)
+    restored = _restored(tx, places, batches)
     mine = (fill_rows.c.owner == tx.owner, fill_rows.c.load == nth)
     fills = [dict(one._mapping) for one in tx.conn.execute(select(fill_rows).where(*mine).order_by(fill_rows.c.key))]
     gone = {"fills": [{name: one[name] for name in one if name != "owner"} for one in fills], "restored": restored}
@@ -107,11 +135,24 @@ def take_back_trades(tx: Tx, origin: Origin, nth: int) -> Load:
     for place in places:
         symbols = {one["symbol"] for one in fills if one["deployment_id"] == place} | set(load.brought.get("split", ()))
         _as_before(tx, place, load.before.get(place, {}), symbols)
-    days.mark_days(tx, touched)
     days.fold_marked_days(tx)
     for place in load.brought["made"]:
         remove_empty_deployment(tx, place, now)
     return rows.load_of(rows.get_load(tx, nth))
+
+
+def _load_of_trades(tx: Tx, origin: Origin, nth: int) -> Arrival:
+    load = rows.load_to_take_back(tx, origin, nth)
+    if load.what != TRADES:
+        raise Invalid(f"load {nth} brought no trades; undo it under Bring in", field="load")
+    return load
+
+
+def _take_batches(tx: Tx, load: Arrival, batches: Sequence[int]) -> None:
+    """Take some batches of a load out, and mark their days."""
+    places = load.brought["places"]
+    _refuse_newer(tx, load, places)
+    days.mark_days(tx, _take_trades(tx, places, batches, stamp(tx.clock())))
 
 
 def _as_before(tx: Tx, place: str, before: Mapping[str, Any], symbols: set[str]) -> None:
@@ -182,27 +223,34 @@ def _refuse_for(later: int, what: str) -> NoReturn:
     raise Conflict(f"not undone: load {later} {what}; undo load {later} first", code="touched", by=later)
 
 
-def _take_trades(
-    tx: Tx, places: Sequence[str], batches: Sequence[int], now: str
-) -> tuple[set[tuple[str, str]], list[tuple[int, int]]]:
-    """Make the trades of these batches former, and restore those that they had corrected. Returns the (deployment, day)
-    on which any of them closed, and for each restored batch its new and its old number."""
+def _take_trades(tx: Tx, places: Sequence[str], batches: Sequence[int], now: str) -> set[tuple[str, str]]:
+    """Make the trades of these batches former, and restore those that they had corrected, each batch of them as a new
+    one. Returns the (deployment, day) on which any of them closed."""
     if not batches:
-        return set(), []
+        return set()
     here = (trade_rows.c.owner == tx.owner, trade_rows.c.deployment_id.in_(places), trade_rows.c.batch.in_(batches))
     touched = make_former(tx, here, now)
-    corrected = select(former_rows).where(
-        former_rows.c.owner == tx.owner, former_rows.c.deployment_id.in_(places), former_rows.c.went.in_(batches)
-    )
     by_batch: dict[int, list[RowValues]] = {}
-    for one in tx.conn.execute(corrected):
+    for one in tx.conn.execute(select(former_rows).where(*_corrected_by(tx, places, batches))):
         by_batch.setdefault(one.batch, []).append(tuple(one)[:-3])
-    restored = []
-    for old, again in sorted(by_batch.items()):
-        restored.append((ledger.chain_head(tx).sealed + 1 + len(tx.batches), old))
+    for _, again in sorted(by_batch.items()):
         keep_trades(tx, again)
         touched |= {(one[1], one[2][:10]) for one in again}
-    return touched, restored
+    return touched
+
+
+def _corrected_by(tx: Tx, places: Sequence[str], batches: Sequence[int]) -> tuple[Any, ...]:
+    mine = former_rows.c.owner == tx.owner, former_rows.c.deployment_id.in_(places)
+    return (*mine, former_rows.c.went.in_(batches))
+
+
+def _restored(tx: Tx, places: Sequence[str], batches: Sequence[int]) -> list[tuple[int, int]]:
+    """For each batch of trades that these had corrected, and that are there again: its new and its old number."""
+    key = [column.name for column in trade_rows.c][: former.KEY]
+    same = and_(*(trade_rows.c[name] == former_rows.c[name] for name in key))
+    query = select(trade_rows.c.batch, former_rows.c.batch).join_from(former_rows, trade_rows, same)
+    found = tx.conn.execute(query.where(*_corrected_by(tx, places, batches)).distinct())
+    return sorted((new, old) for new, old in found)
 
 
 def make_former(tx: Tx, here: Sequence[Any], now: str) -> set[tuple[str, str]]:

@@ -6,9 +6,13 @@ there is offered (`corrections`), never done unasked. A trade whose symbol names
 counts in is refused: amounts in different currencies are not added up.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from operator import add
 from typing import Any
 
+from keepbook.book.ground.idempotency import Keyed, answered, heed_answer
+from keepbook.book.ground.in_pieces import Gaps
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import stamp
 from keepbook.book.upkeep.reading_apart import limits_in
@@ -39,6 +43,9 @@ from keepbook.storage.bulk_rows import KeptCounts, RowValues
 from keepbook.storage.database import Tx
 
 ID = TRADES.columns.index("id")
+OWN_COLUMNS = "Trades, own columns"
+KEPT_AT_ONCE = 5000
+"""How many trades of a file are stored in one transaction."""
 
 
 class TradeFileLoad:
@@ -49,6 +56,7 @@ class TradeFileLoad:
         self.mode: str = corrections.clean_mode(mode)
         self.trace: LoadTrace = LoadTrace()
         self.tally: LoadTally = LoadTally()
+        self._gaps = Gaps()
         self._times, self._words = Times(), TextReader()
         self._find = named_deployments(book)
         self._deployments: dict[str, Deployment] = {}
@@ -88,7 +96,26 @@ class TradeFileLoad:
         return found
 
     def keep(self, rows: list[RowValues]) -> KeptCounts:
-        """Store a part of the file."""
+        """Store a part of the file, in pieces between which others write."""
+        kept = KeptCounts(0, 0, 0)
+        for start in range(0, len(rows), KEPT_AT_ONCE):
+            with self._in_a_gap():
+                kept = KeptCounts(*map(add, kept, self._keep_piece(rows[start : start + KEPT_AT_ONCE])))
+        self._without_id.clear()
+        self._counted = ({}, self._counted[0])
+        return kept
+
+    @contextmanager
+    def _in_a_gap(self) -> Iterator[None]:
+        """A transaction inside lets others write before the next one; within one of the program nobody waits."""
+        if self.book._is_writing:
+            yield
+            return
+        self._gaps.wait()
+        yield
+        self._gaps.freed()
+
+    def _keep_piece(self, rows: list[RowValues]) -> KeptCounts:
         with self.book.writing() as (tx, _):
             earlier = set(tx.batches)
             for place in dict.fromkeys(row[1] for row in rows):
@@ -99,8 +126,6 @@ class TradeFileLoad:
                 kept = keep_trades(tx, rows)
             self.trace.note_batches(tx, earlier)
         self.trace.trades += kept.added + kept.changed
-        self._without_id.clear()
-        self._counted = ({}, self._counted[0])
         return kept
 
     def _without_corrections(self, tx: Tx, rows: list[RowValues]) -> list[RowValues]:
@@ -129,8 +154,9 @@ class TradeFileLoad:
                 self._waiting[twin.stored[: former.KEY]] = (row, self._without_id[row[: former.KEY]], twin)
         return [row for row in rows if row[: former.KEY] not in twins] + back
 
-    def finish(self, title: str) -> int | None:
-        """Offer or take what waited, fold the days, and record the load; answers its number."""
+    def finish(self, title: str, keyed: Keyed | None = None) -> LoadedFile:
+        """Offer or take what waited, fold the days, and record the load. The answer to a `keyed` request is stored in
+        the last transaction."""
         for _, place, twin in self._waiting.values() if self.mode == OFFER else ():
             self.tally.offer(place, twin.words)
         with self.book.writing() as (tx, _):
@@ -138,10 +164,12 @@ class TradeFileLoad:
                 self._take(tx)
         settled = False
         while not settled:
-            with self.book.writing() as (tx, _):
+            with self._in_a_gap(), self.book.writing() as (tx, _):
                 settled = days.fold_marked_days(tx, days.MOST_AT_ONCE)
         with self.book.writing() as (tx, _):
-            return self.trace.record(tx, self.book.origin, title, told_of(self.tally.to_loaded()))
+            heed_answer(tx, keyed)
+            nth = self.trace.record(tx, self.book.origin, title, told_of(self.tally.to_loaded()))
+            return answered(tx, self.tally.to_loaded(load=nth), keyed)
 
     def _take(self, tx: Tx) -> None:
         earlier, now = set(tx.batches), stamp(tx.clock())
@@ -159,19 +187,19 @@ class TradeFileLoad:
 
 def load_trades(
     book: OpenBook, source: Source, *, deployment: str | None = None, progress: Progress | None = None,
-    corrections: str = OFFER,
+    corrections: str = OFFER, keyed: Keyed | None = None,
 ) -> LoadedFile:  # fmt: skip
     """Load the trades of a file; `deployment` is that of rows which name none."""
     load = TradeFileLoad(book, corrections)
-    nth: int | None = None
     try:
         files.load_file(
             source, TRADES, {"deployment": deployment}, load.to_row, load.keep, progress, limits_in(book.settings),
             tally=load.tally, with_place=True,
         )  # fmt: skip
-    finally:
-        nth = load.finish("Trades, own columns")
-    return load.tally.to_loaded(load=nth)
+    except BaseException:
+        load.finish(OWN_COLUMNS)
+        raise
+    return load.finish(OWN_COLUMNS, keyed)
 
 
 def load_positions(
