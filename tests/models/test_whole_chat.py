@@ -407,6 +407,22 @@ def test_a_title_that_fails_costs_no_turn(wire: Wire, opened: Open, odd: Step) -
 
 
 @on_each_once
+def test_no_title_is_made_of_what_was_said_while_memory_was_off(wire: Wire, opened: Open) -> None:
+    kb = opened(wire)
+    alice = kb.book("alice")
+    chat = alice.threads.start()
+    wire.answer = obliging
+    alice.choose(memory=False)
+    heard(kb, chat, "I have a secret plan")
+    alice.choose(memory=True)
+    heard(kb, chat, "I live in Porto")
+    asked = [request.body for request in wire.received if kind(request) == "title"]
+    assert asked
+    assert "Porto" in str(asked[-1])
+    assert "secret plan" not in str(asked)
+
+
+@on_each_once
 def test_a_chat_named_by_hand_is_never_named_by_a_model(wire: Wire, opened: Open) -> None:
     kb = opened(wire)
     alice = kb.book("alice")

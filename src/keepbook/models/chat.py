@@ -17,6 +17,7 @@ from keepbook.book.chats.adding import ModelUse
 from keepbook.book.chats.face import Chat
 from keepbook.book.chats.in_view import in_view
 from keepbook.book.chats.threads import Message, Thread
+from keepbook.book.chats.view import kept_in_view
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals
 from keepbook.errors import Conflict, Invalid, ModelFailed, NotAllowed, NotFound
@@ -107,7 +108,7 @@ class Talk:
 
     async def again(self, *, instead_of: int | None = None) -> AsyncIterator[ReplyEvent | Notice | ReplyStored]:
         """Answer the person's last message: after a model failed to, or anew, in place of the last reply."""
-        messages = threads.current_messages(await asyncio.to_thread(self.chat.messages))
+        messages = await asyncio.to_thread(kept_in_view, self.chat)
         if instead_of is None and messages and messages[-1].broke_off:
             instead_of = messages[-1].turn
         if instead_of is not None:
@@ -365,15 +366,14 @@ class Talk:
         by_rules, self._named = self._named, None
         if by_rules is None or self._models.cheap is self._models.offline:
             return by_rules
-        messages = threads.current_messages(await asyncio.to_thread(self.chat.messages))
+        messages = await asyncio.to_thread(kept_in_view, self.chat)
         turns = [_turn(one) for one in messages if one.turn >= spoken.turn or one.role == "user"]
         made = await self._models.title(turns, over_cap=await self._over_cap())
         await self._count("title", made.made_by, made.usage)
         if made.made_by == self._models.offline.name:
             return by_rules
-        title = made.text[: threads.TITLE_LIMIT]
         try:
-            return await asyncio.to_thread(self._rename, title)
+            return await asyncio.to_thread(self._rename, made.text[: threads.TITLE_LIMIT])
         except Invalid:  # the model's title breaks a rule
             return by_rules
 

@@ -12,6 +12,8 @@ from keepbook.book.chats import going
 from keepbook.book.chats.face import NewTurn
 from keepbook.book.ground import due, in_pieces
 from keepbook.book.ground.in_pieces import nobody_stops
+from keepbook.book.ground.when import stamp
+from keepbook.book.memory.proposals import note_forgotten
 from keepbook.errors import NotFound
 
 TURNS = [NewTurn("user", f"Turn {nth} tells of otters, rivers and weather {nth * 7}") for nth in range(12)]
@@ -148,3 +150,18 @@ def test_a_chat_that_is_not_deleted_after_all_stays_whole(kb: Any, alice: Any) -
         raise ZeroDivisionError
     assert len(chat.messages()) == len(TURNS)
     assert len(alice.threads.search("otters")) == len(TURNS)
+
+
+def test_no_offer_of_a_chat_outlives_it(kb: Any, alice: Any) -> None:
+    chat = alice.thread("one")
+    chat.add("user", "I collect zanthoquills.")
+    chat.decline(chat.pencil()[0].key)
+    with alice.writing() as (tx, _):
+        note_forgotten(tx, stamp(tx.clock()), "my quuxly affair", chat.id, [1])
+    assert [one.content for one in kb.book("alice", by="agent").proposals.list("accepted")] == []
+    assert [one.content for one in alice.proposals.list("accepted")] == ["my quuxly affair"]
+    alice.threads.delete(chat.id, forever=True)
+    there = io.StringIO()
+    alice.export(there)
+    assert ("zanthoquill" in there.getvalue(), "quuxly" in there.getvalue()) == (False, False)
+    assert alice.verify().ok

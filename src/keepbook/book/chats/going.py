@@ -9,7 +9,7 @@ before.
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sqlalchemy import bindparam, delete, func, select, tuple_, update
+from sqlalchemy import and_, bindparam, delete, func, or_, select, tuple_, update
 
 from keepbook.book.chats.threads import get_thread
 from keepbook.book.ground import due
@@ -19,6 +19,7 @@ from keepbook.book.text.indexes.word_index import take_vectors
 from keepbook.storage.database import Database, Tx
 from keepbook.storage.prepared_statement import PreparedStatement, set_columns
 from keepbook.storage.tables.chats import GOING, IS_GOING, messages, notes, threads, turn_terms
+from keepbook.storage.tables.choices import proposals
 
 if TYPE_CHECKING:
     from keepbook.book.ground.in_pieces import Gaps
@@ -38,6 +39,7 @@ def let_go(tx: Tx, thread_id: str) -> None:
     get_thread(tx, thread_id)
     kept = update(notes).where(notes.c.owner == tx.owner, notes.c.thread_id == thread_id)
     tx.conn.execute(kept.values(thread_id=None, turn=None))
+    _remove_offers(tx, thread_id)
     for work in (due.CLOSE, due.ARCHIVE, due.INDEX):
         due.cancel(tx, work, thread_id)
     now = stamp(tx.clock())
@@ -48,6 +50,14 @@ def let_go(tx: Tx, thread_id: str) -> None:
         tx.conn, threads, {"owner": tx.owner, "id": thread_id},
         {**told, "state": GOING, "deleted_at": now, "closing_until": None, "closing_by": None},
     )  # fmt: skip
+
+
+def _remove_offers(tx: Tx, thread_id: str) -> None:
+    """Remove what the chat has offered, or was asked to forget. What a yes has written stays, as the memories do; so
+    does what an agent left."""
+    is_matter = and_(proposals.c.op == "forget", proposals.c.memory_id.is_(None))
+    of_chat = proposals.c.owner == tx.owner, proposals.c.thread_id == thread_id, proposals.c.asked_by.is_(None)
+    tx.conn.execute(delete(proposals).where(*of_chat, or_(proposals.c.status != "accepted", is_matter)))
 
 
 def remove_behind(tx: Tx, thread_id: str) -> None:

@@ -7,8 +7,10 @@ from datetime import datetime
 from typing import Any
 
 from keepbook.book.chats import pencil
+from keepbook.book.chats.face import Chat
+from keepbook.book.chats.in_view import in_view
 from keepbook.book.chats.pencil import DeclinedLine
-from keepbook.book.chats.threads import Thread, estimate
+from keepbook.book.chats.threads import Message, Thread, current_messages, estimate, unkept_turns
 from keepbook.book.ground import due
 from keepbook.book.ground.open_book import OpenBook
 from keepbook.book.ground.when import parse_stamp
@@ -41,6 +43,14 @@ class GivenBlock:
 
 
 # Operations
+
+
+def kept_in_view(chat: Chat) -> Sequence[Message]:
+    """The messages that stand, that a model may be sent, and that were not said while memory was off."""
+    with chat.book.reading() as (tx, _, _):
+        unkept = unkept_turns(tx, chat.id)
+    stands = in_view(current_messages(chat.messages()), chat.thread.out_of_view)
+    return [one for one in stands if one.turn not in unkept]
 
 
 def take_back_pencil_no(book: OpenBook, thread_id: str, key: str) -> DeclinedLine:

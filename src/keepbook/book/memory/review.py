@@ -143,6 +143,11 @@ def _kind(one: ReviewQuestion) -> int:
     return 4
 
 
+def _is_forgotten_matter(one: Proposal) -> bool:
+    """Whether it is what `note_forgotten` stored, of which no program need be told."""
+    return one.op == "forget" and one.memory_id is None and one.status == "accepted"
+
+
 @lru_cache(maxsize=4096)
 def touches_health(text: str) -> bool:
     """Whether a mistake in a line could hurt somebody."""
@@ -158,7 +163,10 @@ class Review:
 
     def list(self, status: str = "waiting") -> Sequence[Proposal]:
         with self._book.reading() as (tx, _, _):
-            return proposals.list_proposals(tx, status=status)
+            found = proposals.list_proposals(tx, status=status)
+        if self._book.hand.is_person:
+            return found
+        return [one for one in found if not _is_forgotten_matter(one)]
 
     def get(self, id: str) -> Proposal:
         with self._book.reading() as (tx, _, _):
