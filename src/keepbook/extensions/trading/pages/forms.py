@@ -14,7 +14,7 @@ from fastapi import APIRouter, File, Form, UploadFile
 from fastapi.responses import Response
 
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, own_path
-from keepbook.doors.http.web.memory.listing import read_events
+from keepbook.doors.http.web.frame.written import read_events
 from keepbook.errors import Invalid, KeepbookError, NotFound
 from keepbook.extensions.trading.book import trades
 from keepbook.extensions.trading.book.files import Layout

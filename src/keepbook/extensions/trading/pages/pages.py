@@ -12,7 +12,7 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from keepbook.doors.http.web.frame.visit import Visit, Visiting
-from keepbook.doors.http.web.memory.listing import read_events
+from keepbook.doors.http.web.frame.written import read_events
 from keepbook.errors import KeepbookError
 from keepbook.extensions.trading.book.lessons import Lesson
 from keepbook.extensions.trading.book.reflection import Outcome, reflection_in_words

@@ -41,7 +41,7 @@ def test_at_most_five_are_asked_and_what_changes_a_line_comes_first(client: Any,
     for _ in range(4):
         page = said(client, page, "yes")
     assert "That was all. Thank you." in page
-    assert "4 are in your book now 1 left out, as you said" in shown(page)
+    assert "5 are in your book now" in shown(page)
     assert "2 others wait for another time." in shown(page)
     assert alice.list().total == 5
 
@@ -52,7 +52,8 @@ def test_a_card_names_the_agent_that_asks_and_what_a_yes_does(client: Any, kb: A
     with pytest.raises(NotAllowed):
         agent.forget(kept.id)
     page = client.get(REVIEW).text
-    assert "Helper asks to forget this line. Yes takes it out of your book; you can put it back:" in page
+    assert "Helper asks to forget this line. You can put it back:" in page
+    assert "Take it out" in page
     assert "You said otherwise" not in page
     assert "Helper asks to forget this line." in client.get(f"{REVIEW}?all=1").text
     said(client, page, "yes")
@@ -78,6 +79,48 @@ def test_an_answer_is_undone_under_the_next_card_and_brings_its_card_back(client
     assert alice.list().total == 1
     assert "2 of 2" in undone(client, third)
     assert alice.get(read.id).confidence == "inferred"
+
+
+def test_what_takes_a_line_out_is_answered_by_its_name_and_says_what_it_did(client: Any, alice: Any) -> None:
+    kept = alice.remember("Is allergic to peanuts")
+    propose(alice, "Is allergic to [walnuts]", op="forget", memory_id=kept.id)
+    page = client.get(REVIEW).text
+    assert "Shall I take this line out of your book? Is allergic to peanuts Take it out" in shown(page)
+    assert "btn primary" not in page.partition('class="four')[2].partition("</form>")[0]
+    stays = said(client, page, "no")
+    assert "Stays in your book: Is allergic to peanuts" in shown(stays)
+    assert "1 is in your book now" in shown(stays)
+    gone = said(client, undone(client, stays), "yes")
+    assert "Taken out: Is allergic to peanuts" in shown(gone)
+    assert "1 not in it, as you said" in shown(gone)
+
+
+@pytest.mark.parametrize("listed", [False, True], ids=["card", "list"])
+def test_a_choice_of_several_names_what_it_takes_out_and_one_undo_brings_all_back(
+    listed: bool, client: Any, alice: Any
+) -> None:
+    lines = [alice.remember(words) for words in ("Is allergic to peanuts", "Has asthma", "Sleeps badly")]
+    with alice.writing() as (tx, _):
+        named = [(line.id, line.content) for line in lines]
+        told = {"content": lines[0].content, "lines": named}
+        asked = proposals.ask_question(tx, stamp(tx.clock()), question="which", op="forget", **told)
+    page = client.get(f"{REVIEW}?all=1" if listed else REVIEW).text
+    for words in ("Which of these shall I take out of your book?", "Take out 2", "Take them all out"):
+        assert words in shown(page)
+    if listed:
+        address = f"{REVIEW}/proposal/{asked.id}/answer?choice=all"
+        done = client.post(address, data={"back": f"{REVIEW}?all=1"}).text
+    else:
+        done = said(client, page, "all")
+    assert "Taken out: 3 lines." in shown(done)
+    assert not alice.list().total
+    if listed:
+        (events,) = re.findall(r'name="events" value="([^"]*)"', done)
+        client.post(f"{REVIEW}/proposal/{asked.id}/reopen", data={"events": events})
+    else:
+        undone(client, done)
+    assert alice.list().total == len(lines)
+    assert len(alice.proposals.list()) == 1
 
 
 def test_later_comes_at_the_end_of_the_next_visit(client: Any, alice: Any) -> None:
@@ -156,7 +199,7 @@ def test_the_cards_are_answered_by_letters(person: Page, alice: Any) -> None:
     propose(alice, "Has a dog called Rex")
     propose(alice, "Has a cat called Tom")
     person.goto(REVIEW)
-    for place, letter in (("1 of 2", "y"), ("2 of 2", "u"), ("1 of 2", "n")):
+    for place, letter in (("1 of 2", "y"), ("2 of 2", "u"), ("1 of 2", "l"), ("2 of 2", "u"), ("1 of 2", "n")):
         expect(person.locator("html.js .deck-head")).to_contain_text(place)  # from then on letters are heard
         person.keyboard.press(letter)
     expect(person.locator(".back")).to_contain_text("Left out:")

@@ -2,7 +2,7 @@
 
 A turn never changes. If nothing is attached to it (no version, only the usual buttons), it looks the same whenever it
 is shown, so its HTML is cached; a chat of two hundred turns then costs hardly more than one of two. An incognito chat
-is never cached. What came of a turn stands beside it, in its exchange.
+is never cached. What came of a turn stands beside it, in its exchange; what is asked, under the reply that asks it.
 """
 
 from collections.abc import Callable, Sequence
@@ -81,9 +81,9 @@ def _exchanges(
 ) -> Markup:
     """Exchanges as pieces of the page: their turns, with what stands in the margin and below. All of them in one
     template: to begin one, and take up its parts, costs more than to show an exchange."""
-    article = _articles(visit, talked, seen, refused)
+    article = _articles(visit, talked, seen, refused, told.get("answered"))
     pieces = [
-        ExchangePiece(one, [Markup(article(turn)) for turn in one.turns], day)  # noqa: S704 templates escape
+        ExchangePiece(one, [Markup(article(turn, one)) for turn in one.turns], day)  # noqa: S704 templates escape
         for one, day in zip_longest(shown, days)
     ]
     around = {"visit": visit, "zone": visit.zone, "now": visit.now, "talked": talked, "refused": refused, **told}
@@ -91,7 +91,9 @@ def _exchanges(
     return Markup(html)  # noqa: S704 templates escape
 
 
-def _articles(visit: Visit, talked: ChatView, seen: Any, refused: int) -> Callable[[TurnView], str]:
+def _articles(
+    visit: Visit, talked: ChatView, seen: Any, refused: int, answered: AnsweredQuestion | None
+) -> Callable[[TurnView, Exchange], str]:
     """What makes a turn's piece of the page, or has it."""
     if talked.thread is None:
         raise ValueError("a chat that has not begun has no turns")
@@ -99,12 +101,15 @@ def _articles(visit: Visit, talked: ChatView, seen: Any, refused: int) -> Callab
     pressed = {*talked.editable, talked.repeatable, seen.message.turn if seen else None}
     same = (thread.id, talked.partner is not None, visit.book.zone)
 
-    def made(turn: TurnView) -> str:
+    def made(turn: TurnView, exchange: Exchange | None = None) -> str:
         told = {"talked": talked, "thread": thread, "turn": turn, "seen": seen, "refused": refused}
+        told |= {"exchange": exchange, "answered": answered}
         return template.render(visit=visit, zone=visit.zone, now=visit.now, **told)
 
-    def article(turn: TurnView) -> str:
+    def article(turn: TurnView, exchange: Exchange) -> str:
         one = turn.message
+        if turn is exchange.reply and (exchange.questions or answered):
+            return made(turn, exchange)
         hangs = turn.of or one.broke_off or one.recorders or one.turn in pressed
         if hangs or thread.incognito:
             return made(turn)

@@ -79,6 +79,11 @@ class Exchange:
         return None
 
     @property
+    def reply(self) -> TurnView | None:
+        """The last reply, which questions stand under."""
+        return next((turn for turn in reversed(self.turns) if turn.message.role == "assistant"), None)
+
+    @property
     def slips(self) -> list[Slip]:
         """A slip for each write of the message and of the tools of its reply."""
         return list({slip.event: slip for turn in self.turns for slip in turn.slips}.values())

@@ -10,6 +10,7 @@ from keepbook.book.chats.view import take_back_pencil_no
 from keepbook.doors.http.web.chat.articles import AnsweredQuestion
 from keepbook.doors.http.web.chat.exchange_page import exchange_page
 from keepbook.doors.http.web.frame.visit import Changing, Visit
+from keepbook.doors.http.web.frame.written import entries_written
 from keepbook.models.notebook.open_questions import OpenQuestion, open_questions
 
 router: APIRouter = APIRouter(include_in_schema=False)
@@ -30,13 +31,15 @@ def answer_question(
     else:
         turn = 0
     waiting = next((one for one in open_questions(book, id) if one.id == question), None)
-    with book.transaction():
-        before = _newest_event(book)
+
+    def carry_out() -> None:
         if choice == "change" and waiting is not None and words.strip() not in ("", waiting.content):
             _change_in_own_words(book, waiting, words)
         else:
             book.proposals.answer(question, choice)
-        written = tuple(entry.event for entry in reversed(book.ledger(after=before, limit=None)))
+
+    with book.transaction():
+        written = tuple(entry.event for entry in reversed(entries_written(book, carry_out)))
     if written:
         said = "Done."
     else:
@@ -45,13 +48,6 @@ def answer_question(
     if waiting and waiting.question != "keep":
         answered = AnsweredQuestion(waiting, choice, written)
     return exchange_page(visit, id, turn, said=said, answered=answered)
-
-
-def _newest_event(book: Book) -> int:
-    newest = book.ledger(limit=1)
-    if newest:
-        return newest[0].event
-    return 0
 
 
 def _change_in_own_words(book: Book, waiting: OpenQuestion, words: str) -> None:

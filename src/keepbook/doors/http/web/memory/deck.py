@@ -6,7 +6,6 @@ book come first, and those that the person put off come last.
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Annotated
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -15,15 +14,23 @@ from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
 from keepbook.book.ground.open_book import viewing
+from keepbook.book.ledger.ledger import Entry
 from keepbook.book.memory import review
 from keepbook.book.memory.history.verbatim import SaidLine, verbatim_words
 from keepbook.book.memory.proposals import WAITING_DAYS
 from keepbook.book.memory.review import ReviewQuestion
-from keepbook.book.text.quotation import shown_text
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting
-from keepbook.doors.http.web.memory.listing import done_to_many, teller_of
+from keepbook.doors.http.web.frame.written import entries_named, entries_written, name_events, undo_events
+from keepbook.doors.http.web.memory.listing import answered_proposal, done_to_many, teller_of
 from keepbook.doors.http.web.memory.review import bulk_sources
-from keepbook.errors import Invalid, KeepbookError
+from keepbook.doors.http.web.memory.review_words import (
+    AnswerTold,
+    answer_told,
+    card_asked,
+    leaves_in_book,
+    words_asked,
+)
+from keepbook.errors import Invalid
 
 router: APIRouter = APIRouter(include_in_schema=False)
 
@@ -51,10 +58,10 @@ class DeckVisit:
     later: int = 0
     last: str = ""
     """The id of the question that was answered last."""
-    event: str = ""
-    """The ledger entry that the answer wrote, if any."""
+    events: str = ""
+    """The ledger entries that the answer wrote, if any, as `first-last`."""
     said: str = ""
-    """The answer: one of ANSWERS."""
+    """One of ANSWERS: whether the line is in the book now, or not, or was put off."""
 
     @staticmethod
     def read(query: Mapping[str, str]) -> "DeckVisit":
@@ -62,27 +69,24 @@ class DeckVisit:
         numbers = {name: _number(query.get(name, "")) for name in ("at", *ANSWERS)}
         said = query.get("said", "")
         return DeckVisit(
-            tuple(cards), **numbers, last=query.get("last", "")[:20], event=query.get("event", "")[:16],
+            tuple(cards), **numbers, last=query.get("last", "")[:20], events=query.get("events", "")[:30],
             said=said if said in ANSWERS else "",
         )  # fmt: skip
 
     def address(self) -> str:
         numbers = {name: getattr(self, name) for name in ("at", *ANSWERS)}
         if self.last:
-            last = {"last": self.last, "event": self.event, "said": self.said}
+            last = {"last": self.last, "events": self.events, "said": self.said}
         else:
             last = {}
         told = {"of": ".".join(self.cards), **numbers, **last}
         return f"{PATH}?{urlencode({name: value for name, value in told.items() if value})}"
 
-    def answered(self, said: str, event: int | None) -> "DeckVisit":
+    def answered(self, said: str, written: Sequence[Entry] = ()) -> "DeckVisit":
         """The visit with the next card."""
         count = {said: getattr(self, said) + 1}
-        if event is None:
-            written = ""
-        else:
-            written = str(event)
-        return replace(self, at=self.at + 1, last=self.cards[self.at], event=written, said=said, **count)
+        events = name_events([entry.event for entry in written]) or ""
+        return replace(self, at=self.at + 1, last=self.cards[self.at], events=events, said=said, **count)
 
     def taken_back(self) -> "DeckVisit":
         """The visit as it was before the last answer."""
@@ -90,7 +94,7 @@ class DeckVisit:
             count = {self.said: max(getattr(self, self.said) - 1, 0)}
         else:
             count = {}
-        return replace(self, at=max(self.at - 1, 0), last="", event="", said="", **count)
+        return replace(self, at=max(self.at - 1, 0), last="", events="", said="", **count)
 
 
 def _number(text: str) -> int:
@@ -141,7 +145,7 @@ def _card(visit: Visit, deck: DeckVisit, asked: Sequence[ReviewQuestion], edit: 
         words=verbatim_words(visit.book, lines),
         left=len(set(waiting) - set(deck.cards)),
         did=_last_answer(visit, deck),
-        why=_why_asked(one) if one else "",
+        asked=card_asked(one) if one else None,
     )
 
 
@@ -150,85 +154,28 @@ def _list_all(visit: Visit, asked: Sequence[ReviewQuestion]) -> Response:
     return visit.page(
         "review_all.html",
         asked=asked,
-        why_asked=_why_asked,
+        card_asked=card_asked,
         teller=teller_of(visit, [], asked),
         words=verbatim_words(visit.book, proposed),
         days=WAITING_DAYS,
         sources=bulk_sources(visit, proposed),
         many=done_to_many(visit),
+        answered=answered_proposal(visit),
         told=visit.request.query_params.get("bulk", "")[:2000],
         events=visit.request.query_params.get("events", "")[:30],
     )
 
 
-def _why_asked(one: ReviewQuestion) -> str:
-    """The question, which stands above the line."""
-    if one.link is not None:
-        return "These two do not go together. Which holds?"
-    if one.proposal is None:
-        return "I put this together from what you said. Is it right?"
-    if one.proposal.nature == "conflict" and one.proposal.asked_by:
-        return _agents_wish(one.proposal.asked_by, one.proposal.op)
-    if one.proposal.nature == "conflict":
-        return "You said otherwise before. Your word stands unless you say yes:"
-    known = {"update": "I could change this line:", "forget": "I could take this line out:", "end": "Is this over?"}
-    known["confirm"] = "Is this still true?"
-    by_question = {"over": "Is the first of these over?", "which": "Which one do you mean?"}
-    if one.memory:
-        words = known.get(one.proposal.op, "I could write this down:")
-    else:
-        words = "I could write this down:"
-    return by_question.get(one.proposal.question or "", words)
-
-
-def _agents_wish(agent: str, op: str) -> str:
-    """What an agent asks for that only the person may decide, and what a yes does."""
-    wishes = {
-        "forget": f"{agent} asks to forget this line. Yes takes it out of your book; you can put it back:",
-        "update": f"{agent} asks to change this line. Your word stands unless you say yes:",
-        "end": f"{agent} says that this is over. Yes writes down that it has ended:",
-        "confirm": f"{agent} says that this is still true. Yes confirms it:",
-    }
-    return wishes.get(op, f"{agent} asks to write this down. Yes puts it into your book:")
-
-
-@dataclass(frozen=True, slots=True)
-class LastAnswer:
+def _last_answer(visit: Visit, deck: DeckVisit) -> AnswerTold | None:
     """What the last answer did, and the line, if it was about one."""
-
-    words: str
-    line: str = ""
-
-
-def _last_answer(visit: Visit, deck: DeckVisit) -> LastAnswer | None:
     if not deck.last:
         return None
-    line = _line_of(visit, deck.last)
+    if deck.said != "later":
+        return answer_told(visit.book, deck.last, entries_named(visit.book, deck.events))
+    line = words_asked(visit.book, deck.last)
     if line:
-        words = {"yes": "In your book:", "no": "Left out:", "later": "Can wait:"}
-        return LastAnswer(words.get(deck.said, "Answered:"), line)
-    if deck.said == "no":
-        return LastAnswer("Taken out:", _taken_out(visit, deck.event))
-    words = {"yes": "Both lines stay in your book.", "later": "These two can wait."}
-    return LastAnswer(words.get(deck.said, "Answered."))
-
-
-def _line_of(visit: Visit, asked: str) -> str:
-    """The line that a question was about; empty if it was about two."""
-    for read in (visit.book.proposals.get, visit.book.get):
-        with suppress(KeepbookError):
-            return shown_text(read(asked))
-    return ""
-
-
-def _taken_out(visit: Visit, event: str) -> str:
-    """The line that the ledger entry of this number took out."""
-    number = int(event)
-    entries = visit.book.ledger(after=number - 1, before=number + 1, limit=1)
-    for entry in entries:
-        if entry.memory_id:
-            return shown_text(visit.book.get(entry.memory_id))
-    return ""
+        return AnswerTold("Can wait:", line)
+    return AnswerTold("These two can wait.")
 
 
 # Answers
@@ -247,63 +194,51 @@ def answer(
     if not deck.cards or deck.at >= len(deck.cards) or deck.cards[deck.at] != id:
         return visit.back(PATH)
     if say == "later":
-        response = visit.back(deck.answered("later", None).address())
+        response = visit.back(deck.answered("later").address())
         put_off = [*(one for one in _put_off(visit) if one != id), id][-MOST_LATER:]
         response.set_cookie(LATER, ".".join(put_off), LATER_SECONDS, httponly=True, samesite="lax")
         return response
     one = next((one for one in review.first(visit.book, LISTED) if one.id == id), None)
     if one is None:
-        return visit.back(deck.answered("later", None).address())
+        return visit.back(deck.answered("later").address())
     book = visit.writing()
     with book.transaction():
-        event = _carry_out(visit, one, say, words.strip())
-    if say == "no" or say in _declining(one) or say in _either(one):
-        said = "no"
-    else:
+        written = entries_written(book, lambda: _carry_out(visit, one, say, words.strip()))
+    if leaves_in_book(one, written):
         said = "yes"
-    return visit.back(deck.answered(said, event).address())
+    else:
+        said = "no"
+    return visit.back(deck.answered(said, written).address())
 
 
-def _carry_out(visit: Visit, one: ReviewQuestion, say: str, words: str) -> int | None:
-    """Write the answer. Returns the number of the ledger entry, by which it can be undone; None if there is none."""
+def _carry_out(visit: Visit, one: ReviewQuestion, say: str, words: str) -> None:
     if say == "words":
-        return _in_other_words(visit, one, words)
-    if one.proposal is not None:
-        return _answer_proposal(visit, one, say)
-    if one.link is not None and one.memory is not None and one.against is not None:
+        _write_other_words(visit, one, words)
+    elif one.proposal is not None:
+        visit.book.proposals.answer(one.proposal.id, say)
+    elif one.link is not None:
         if say in _either(one):
-            return visit.book.forget(say).event
-        return visit.book.unlink(one.link.id).event
-    assert one.memory is not None
-    if say == "yes":
-        return visit.book.promote(one.memory.id).event
-    return visit.book.forget(one.memory.id, "user_corrected").event
+            visit.book.forget(say)
+        else:
+            visit.book.unlink(one.link.id)
+    elif one.memory is not None and say == "yes":
+        visit.book.promote(one.memory.id)
+    elif one.memory is not None:
+        visit.book.forget(one.memory.id, "user_corrected")
 
 
-def _answer_proposal(visit: Visit, one: ReviewQuestion, say: str) -> int | None:
-    assert one.proposal is not None
-    proposals = visit.book.proposals
-    if one.proposal.choices:
-        return getattr(proposals.answer(one.proposal.id, say), "event", None)
-    if say == "yes":
-        return proposals.accept(one.proposal.id).event
-    proposals.decline(one.proposal.id)
-    return None
-
-
-def _in_other_words(visit: Visit, one: ReviewQuestion, words: str) -> int | None:
+def _write_other_words(visit: Visit, one: ReviewQuestion, words: str) -> None:
     if not words:
         raise Invalid("write what should stand in the book", field="words")
     if one.memory is not None:
-        event = visit.book.update(one.memory.id, words).event
+        visit.book.update(one.memory.id, words)
     else:
         category = None
         if one.proposal:
             category = one.proposal.category
-        event = visit.book.remember(words, category=category, force=True).event
+        visit.book.remember(words, category=category, force=True)
     if one.proposal is not None:
         visit.book.proposals.decline(one.proposal.id)
-    return event
 
 
 def _either(one: ReviewQuestion) -> set[str]:
@@ -313,21 +248,14 @@ def _either(one: ReviewQuestion) -> set[str]:
     return set()
 
 
-def _declining(one: ReviewQuestion) -> set[str]:
-    """The choices that write nothing."""
-    if one.proposal:
-        return {choice.choice for choice in one.proposal.choices if not choice.op}
-    return set()
-
-
 @router.post(PATH + "/back")
 def take_back(visit: Changing, place: PlaceField = "") -> Response:
     """Undo the last answer, and bring its card back."""
     deck = _deck_of(place)
     book = visit.writing()
     with book.transaction():
-        if deck.event.isascii() and deck.event.isdecimal():
-            book.undo(int(deck.event))
+        if deck.events:
+            undo_events(book, deck.events)
         if deck.said in ("yes", "no") and _is_proposal(visit, deck.last):
             review.reopen_answered(book, deck.last)
     return visit.back(deck.taken_back().address())

@@ -4,7 +4,7 @@ Every form names the page it stands on (`back`) and is answered with that page, 
 be done shows the same form again with what was typed still in it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -18,15 +18,14 @@ from keepbook.book.memory import changes
 from keepbook.book.memory.memories import Memory, Written
 from keepbook.doors.http.problems import status_of
 from keepbook.doors.http.web.frame.visit import Changing, Visit, Visiting, own_path
+from keepbook.doors.http.web.frame.written import MOST_AT_ONCE, name_events, undo_events
 from keepbook.doors.http.web.memory import memory_page
 from keepbook.doors.http.web.memory.listing import (
-    MOST_AT_ONCE,
     PATH,
     MemoryDraft,
     filtered_groups,
     list_filter_of,
     listing_page,
-    read_events,
 )
 from keepbook.doors.http.web.memory.wording import parse_day_end, parse_day_start
 from keepbook.errors import Conflict, Invalid, KeepbookError
@@ -246,21 +245,14 @@ def change_many(
     book = visit.writing()
     with book.transaction():
         written = [ACTS[act](book, book.get(each).id) for each in dict.fromkeys(id)]
-    return visit.back(wanted.address(), events=_events(written))
+    return visit.back(wanted.address(), events=_events([each.event for each in written if each is not None]))
 
 
 @router.post(PATH + "/undo")
 def undo_many(visit: Changing, events: ShortField, back: BackField = PATH) -> Response:
-    first, last = read_events(events)
-    book = visit.writing()
-    with book.transaction():
-        undone = [book.undo(event) for event in range(last, first - 1, -1)]
+    undone = undo_events(visit.writing(), events)
     return visit.back(list_filter_of(back).address(), events=_events(undone))
 
 
-def _events(written: list[Any]) -> str | None:
-    """Writes of one transaction have numbers in a row."""
-    made = [each.event for each in written if each is not None and each.event is not None]
-    if made:
-        return f"{min(made)}-{max(made)}"
-    return None
+def _events(written: Sequence[int | None]) -> str | None:
+    return name_events([event for event in written if event is not None])

@@ -27,6 +27,7 @@ from keepbook.book.memory.proposals import Proposal
 from keepbook.book.recall.people import lines_of_person, people_of_rows
 from keepbook.doors.http.web.frame.sidebar import write_to_undo
 from keepbook.doors.http.web.frame.visit import Visit, Visiting, own_path
+from keepbook.doors.http.web.frame.written import entries_named
 from keepbook.doors.http.web.memory.facts_rows import (
     OUT,
     cards_of_people,
@@ -34,6 +35,7 @@ from keepbook.doors.http.web.memory.facts_rows import (
     state_chips,
     waiting_lines,
 )
+from keepbook.doors.http.web.memory.review_words import answer_told, card_asked
 from keepbook.doors.http.web.memory.rows import RowCache
 from keepbook.doors.http.web.memory.wording import GUESSED, SAID, WAITS, Teller, kind_of
 from keepbook.errors import Conflict, KeepbookError
@@ -46,7 +48,6 @@ One = TypeVar("One", Brief, Memory)
 
 PATH = "/profile/facts"
 ROWS = 100
-MOST_AT_ONCE = 5_000
 """How many memories one form may change, and one Undo take back."""
 DONE = dict.fromkeys(("forget", "delete"), "taken out") | dict.fromkeys(("restore", "undo"), "put back")
 DONE["confirm"] = "still true"
@@ -203,6 +204,7 @@ def listing_page(
         group_name=group_name,
         many=done_to_many(visit),
         answered=answered_proposal(visit),
+        card_asked=card_asked,
         entry=write_to_undo(visit),
         in_sight={memory.id for memory in memories},
     )
@@ -403,11 +405,7 @@ class Many:
 
 def done_to_many(visit: Visit) -> Many | None:
     events = visit.request.query_params.get("events", "")
-    try:
-        first, last = read_events(events)
-    except KeepbookError:
-        return None
-    entries = visit.book.ledger(after=first - 1, before=last + 1, limit=None)
+    entries = entries_named(visit.book, events)
     if not entries:
         return None
     count = len({entry.memory_id for entry in entries})
@@ -415,21 +413,13 @@ def done_to_many(visit: Visit) -> Many | None:
     return Many(words, events, entries[0].action == "undo")
 
 
-def read_events(text: str) -> tuple[int, int]:
-    first, _, last = text.partition("-")
-    known = first.isascii() and first.isdecimal() and last.isascii() and last.isdecimal()
-    if not (known and len(text) < 24 and 0 < int(first) <= int(last) < int(first) + MOST_AT_ONCE):
-        raise Conflict("these entries cannot be taken back together; undo them one by one")
-    return int(first), int(last)
-
-
 @dataclass(frozen=True, slots=True)
 class AnsweredProposal:
-    """A proposal that was just decided; `event` is what accepting it wrote."""
+    """A question that was just answered: what the answer did, and the entries that it wrote."""
 
     id: str
     words: str
-    event: str
+    events: str
 
 
 def answered_proposal(visit: Visit) -> AnsweredProposal | None:
@@ -438,11 +428,11 @@ def answered_proposal(visit: Visit) -> AnsweredProposal | None:
     if not id:
         return None
     try:
-        proposal = visit.book.proposals.get(id)
+        status = visit.book.proposals.get(id).status
     except KeepbookError:
         return None
-    words = {"accepted": "It is in your book.", "declined": "Left out, and it will not be asked again."}
-    if proposal.question in ("over", "change", "which"):
-        words = {"accepted": "Done, as you say.", "declined": "Nothing was changed."}
-    known = proposal.status in words
-    return AnsweredProposal(id, words[proposal.status], query.get("event", "")[:16]) if known else None
+    if status not in ("accepted", "declined"):
+        return None
+    events = query.get("events", "")[:30]
+    told = answer_told(visit.book, id, entries_named(visit.book, events))
+    return AnsweredProposal(id, " ".join(filter(None, told)), events)

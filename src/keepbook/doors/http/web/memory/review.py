@@ -1,7 +1,7 @@
 """Answers to what waits, wherever it is shown: yes, no, a choice; and one for all that an import left. The cards are
 `deck`; other words are an edit, see `forms`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, NamedTuple
 
 from fastapi import APIRouter, Form, Query
@@ -12,7 +12,8 @@ from keepbook.book.memory.history.traces import chats_named
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.upkeep.importers.incoming import program_name, source_of_session
 from keepbook.doors.http.web.frame.visit import Changing, Visit, own_path
-from keepbook.doors.http.web.memory.listing import PATH, list_filter_of, read_events
+from keepbook.doors.http.web.frame.written import entries_written, name_events, undo_events
+from keepbook.doors.http.web.memory.listing import PATH, list_filter_of
 
 router: APIRouter = APIRouter(include_in_schema=False)
 
@@ -33,21 +34,28 @@ def wrong(visit: Changing, id: str, back: BackField = PATH) -> Response:
 
 @router.post("/review/proposal/{id}/yes")
 def accept(visit: Changing, id: str, back: BackField = PATH, both: Annotated[bool, Query()] = False) -> Response:
-    event = visit.writing().proposals.accept(id, both).event
-    return visit.back(_back_to(back), answered=id, event=event)
+    book = visit.writing()
+    return _answered(visit, id, back, lambda: book.proposals.accept(id, both))
 
 
 @router.post("/review/proposal/{id}/no")
 def decline(visit: Changing, id: str, back: BackField = PATH) -> Response:
-    visit.writing().proposals.decline(id)
-    return visit.back(_back_to(back), answered=id)
+    book = visit.writing()
+    return _answered(visit, id, back, lambda: book.proposals.decline(id))
 
 
 @router.post("/review/proposal/{id}/answer")
 def answer(visit: Changing, id: str, choice: Annotated[str, Query(max_length=200)], back: BackField = PATH) -> Response:
     """One of the choices of a question."""
-    event = getattr(visit.writing().proposals.answer(id, choice), "event", None)
-    return visit.back(_back_to(back), answered=id, event=event)
+    book = visit.writing()
+    return _answered(visit, id, back, lambda: book.proposals.answer(id, choice))
+
+
+def _answered(visit: Visit, id: str, back: str, act: Callable[[], object]) -> Response:
+    """Carry out an answer; the page then says what it did, with its Undo."""
+    with visit.book.transaction():
+        written = entries_written(visit.book, act)
+    return visit.back(_back_to(back), answered=id, events=name_events([entry.event for entry in written]))
 
 
 @router.post("/review/link/{id}/both")
@@ -58,13 +66,13 @@ def both_hold(visit: Changing, id: str, back: BackField = PATH) -> Response:
 
 @router.post("/review/proposal/{id}/reopen")
 def reopen(
-    visit: Changing, id: str, event: Annotated[str, Form(max_length=16)] = "", back: BackField = PATH
+    visit: Changing, id: str, events: Annotated[str, Form(max_length=30)] = "", back: BackField = PATH
 ) -> Response:
     """Take the answer back, and with it what accepting wrote."""
     book = visit.writing()
     with book.transaction():
-        if event.isascii() and event.isdecimal():
-            book.undo(int(event))
+        if events:
+            undo_events(book, events)
         review.reopen_answered(book, id)
     return visit.back(_back_to(back))
 
@@ -122,7 +130,7 @@ def answer_source(
             else:
                 book.proposals.decline(one.id)
     ids = ".".join(one.id for one in waiting)
-    return visit.back(ALL, bulk=ids or None, events=f"{min(events)}-{max(events)}" if events else None)
+    return visit.back(ALL, bulk=ids or None, events=name_events(events))
 
 
 @router.post("/review/from/undo")
@@ -135,9 +143,7 @@ def undo_source(
     book = visit.writing()
     with book.transaction():
         if events:
-            first, last = read_events(events)
-            for event in range(last, first - 1, -1):
-                book.undo(event)
+            undo_events(book, events)
         for id in ids.split("."):
             review.reopen_answered(book, id)
     return visit.back(ALL)

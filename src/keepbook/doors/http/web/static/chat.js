@@ -442,7 +442,7 @@ addEventListener("pagehide", () => {
   const address = `/chat/${talk.dataset.thread}/leave?view=${talk.dataset.view ?? ""}`;
   if (!navigator.sendBeacon(address)) return;
   talk.removeAttribute("data-unread");
-  sessionStorage.setItem("left", `${Date.now()} ${address}`);
+  sessionStorage.setItem("left", `${Date.now()} ${address} ${talk.hasAttribute("data-kept-at-once") ? "kept" : ""}`);
 });
 
 // What a form left in the address is told once.
@@ -451,9 +451,12 @@ for (const name of ["closed", "instead", "pencil", "refused", "archived"]) told.
 if (talk?.dataset.thread && told.search !== location.search) history.replaceState(null, "", told);
 
 if (talk?.hasAttribute("data-unpencilled")) pencil();
-// A list leads to the end of a chat, where one goes on writing: a browser that was led somewhere does not focus by itself.
-if (location.hash === "#end") {
-  history.replaceState(null, "", location.pathname + location.search);
+// A list leads to the end of a chat, a first line to its reply: there one goes on writing, and a browser that was led
+// somewhere does not focus by itself. On a phone the keyboard would hide the reply.
+const wide = matchMedia("(min-width: 820px)").matches;
+const atReply = wide && location.hash === `#${all("[data-turn]", talk ?? document).at(-1)?.id}`;
+if (location.hash === "#end" || atReply) {
+  if (!atReply) history.replaceState(null, "", location.pathname + location.search);
   const goOn = () => document.activeElement === document.body && field?.focus({ preventScroll: true });
   document.readyState === "complete" ? goOn() : addEventListener("load", () => setTimeout(goOn));
 }

@@ -205,7 +205,7 @@ function letter(key, event) {
     k: () => step(-1),
     u: undoLast,
   };
-  const entry = document.activeElement?.closest(".entry, .line") ?? find("[data-card]");
+  const entry = document.activeElement?.closest("[data-card]") ?? document.activeElement?.closest(".entry, .line") ?? find("[data-card]");
   const button = entry && find(`[data-key="${CSS.escape(key)}"]`, entry);
   if (!button && !acts[key]) return;
   event.preventDefault();
@@ -263,7 +263,7 @@ all("#toasts > .toast").forEach(toast => showToast(toast, toast.hasAttribute("da
 
 // ── a chat that was left is read behind the page that comes after it ────────────────────────────────────────
 // What came of it arrives as a cookie of its own (books on other ports share them), with an answer that nobody waits for. Until then this page says that it is being
-// read; then it says what was kept, and what shows the book (data-fresh, each by its id) is fetched anew.
+// read (but where its lines were kept at once); then it says what was kept, and what shows the book (data-fresh, each by its id) is fetched anew.
 
 const LOOK_MS = 500;
 const LEFT_MS = 120_000;
@@ -284,7 +284,7 @@ function unread(id) {
   showToast(toast, 0);
 }
 
-async function readLeft(since, address) {
+async function readLeft(since, address, kept) {
   const id = /^\/chat\/(\w+)\//.exec(address)?.[1] ?? "";
   const here = location.pathname === `/chat/${id}`; // a reload, or back again
   let reading = null, came;
@@ -293,7 +293,7 @@ async function readLeft(since, address) {
     if (came) document.cookie = `keepbook_left_${id}=; path=/; max-age=0`;
     if (came && came !== "busy") break;
     if (came) navigator.sendBeacon(address); // somebody else is reading it: asked again
-    if (look && !here && !find("#talk")) reading ??= say("The chat you left is being read for what to keep. You need not wait.", 0);
+    if (look && !here && !kept && !find("#talk")) reading ??= say("The chat you left is being read for what to keep. You need not wait.", 0);
     await wait(look ? LOOK_MS : LOOK_MS / 2);
   }
   sessionStorage.removeItem("left");
@@ -307,5 +307,5 @@ async function readLeft(since, address) {
   say(words).append(Object.assign(document.createElement("a"), review));
 }
 
-const [since, address] = (sessionStorage.getItem("left") ?? "").split(" ");
-export const left = address && Date.now() - since < LEFT_MS ? readLeft(Number(since), address) : Promise.resolve();
+const [since, address, kept] = (sessionStorage.getItem("left") ?? "").split(" ");
+export const left = address && Date.now() - since < LEFT_MS ? readLeft(Number(since), address, kept) : Promise.resolve();
