@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import bindparam, exists, insert, or_, select, update
 
 from keepbook.book.ground import due, stored_json
 from keepbook.book.ground.ids import new_id
@@ -20,7 +20,7 @@ from keepbook.book.ground.when import later, parse_stamp
 from keepbook.book.ledger.ledger import AGENT, Origin
 from keepbook.book.memory import changes, quotes
 from keepbook.book.memory.changes import Statement
-from keepbook.book.memory.memories import Written, find_row, to_state
+from keepbook.book.memory.memories import IS_ACTIVE, Written, find_row, to_state
 from keepbook.book.memory.questions import (
     ALL,
     BOTH,
@@ -42,6 +42,7 @@ from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables.choices import proposals
+from keepbook.storage.tables.memory import memories
 
 WAITING_DAYS = 30  # after which an unanswered proposal expires
 MOST_OF_AGENT, MOST_OF_MEMORY = 20, 3
@@ -396,9 +397,17 @@ def list_proposals(tx: Tx, *, status: str = "waiting", thread_id: str | None = N
     return [_to_proposal(row) for row in _list_query(thread_id is not None).rows(tx.conn, asked)]
 
 
+IS_ASKED = or_(
+    proposals.c.status != "waiting", proposals.c.memory_id.is_(None), proposals.c.op == "add",
+    exists().where(memories.c.owner == proposals.c.owner, memories.c.id == proposals.c.memory_id, IS_ACTIVE),
+)  # fmt: skip
+"""While a line is out of the book, nothing is asked about it; once it is put back, its questions are too."""
+
+
 @cache
 def _list_query(of_chat: bool) -> PreparedStatement:
     query = select(proposals).where(proposals.c.owner == bindparam("owner"), proposals.c.status == bindparam("status"))
+    query = query.where(IS_ASKED)
     if of_chat:
         query = query.where(proposals.c.thread_id == bindparam("thread_id"))
     return PreparedStatement(query.order_by(proposals.c.created_at, proposals.c.id))

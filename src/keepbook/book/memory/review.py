@@ -77,7 +77,9 @@ _COUNT_UNCONFIRMED = PreparedStatement(
 )  # fmt: skip
 """Memories that somebody else worded. A quotation has the person's own words, so nobody need ask about it."""
 _ASKED = PreparedStatement(
-    select(func.count()).select_from(rows).where(rows.c.owner == bindparam("owner"), rows.c.status == "waiting")
+    select(func.count())
+    .select_from(rows)
+    .where(rows.c.owner == bindparam("owner"), rows.c.status == "waiting", proposals.IS_ASKED)
 )
 _NAMED = PreparedForIds(lambda ids: WHOLE.where(memories.c.id.in_(ids), memories.c.purged_at.is_(None)))
 

@@ -345,7 +345,7 @@ def test_an_incognito_chat_reads_and_writes_no_memory(person: Page, alice: Any, 
     alice.remember("Lives in Vienna", category="profile")
     person.goto("/chat")
     person.get_by_role("link", name="Incognito", exact=True).click()
-    expect(person.get_by_text("Nothing of this is remembered")).to_be_visible()
+    expect(person.get_by_text("Nothing of this goes into your book")).to_be_visible()
     expect(person.locator("#given")).to_contain_text("An incognito chat reads no memory")
     person.wait_for_load_state()
     say(person, "Remember that my dog is called Rex.")

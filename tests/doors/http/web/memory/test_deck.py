@@ -90,6 +90,9 @@ def test_what_takes_a_line_out_is_answered_by_its_name_and_says_what_it_did(clie
     stays = said(client, page, "no")
     assert "Stays in your book: Is allergic to peanuts" in shown(stays)
     assert "1 is in your book now" in shown(stays)
+    alice.forget(kept.id)
+    assert "Nothing waits for you." in client.get(REVIEW).text
+    alice.restore(kept.id)
     gone = said(client, undone(client, stays), "yes")
     assert "Taken out: Is allergic to peanuts" in shown(gone)
     assert "1 not in it, as you said" in shown(gone)

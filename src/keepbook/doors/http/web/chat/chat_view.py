@@ -238,6 +238,10 @@ class ChatView:
             return mine[-SAID_ANEW:]
         return []
 
+    def said_after(self, number: int) -> int:
+        """How many messages the person has sent after this one."""
+        return sum(turn.number > number for turn in self.turns if turn.message.role == "user")
+
     @property
     def repeatable(self) -> int | None:
         """The number of the last turn, if it is a reply that can be replaced; in an extension's chat only if it broke

@@ -13,6 +13,7 @@ from keepbook.models.notebook.reply.phrases import without_lines
 from keepbook.patterns import regex
 
 _FENCE = regex(r"^ {0,3}(?P<ticks>`{3,})[ \t]*(?P<name>[^`\n]*)$")
+_QUOTED = regex(r"“(?P<words>[^“”]*)”(?: \(said [^()]{1,20}\))?$")
 _ITEM = regex(r"^(?P<indent> *)(?:[-*+•]|(?P<number>\d{1,9})[.)])[ \t]+(?P<text>.*)$")
 _HEADING = regex(r"^#{1,6}[ \t]+(?P<text>.*)$")
 _RULE = regex(r"^ {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
@@ -114,8 +115,8 @@ def without_kept(text: str) -> str:
 
 
 def without_marks(line: str) -> str:
-    """A quotation without its marks."""
-    return line.removeprefix("“").removesuffix("”")
+    """A quotation without its marks, and without the day on which it was said."""
+    return _QUOTED.sub(r"\g<words>", line)
 
 
 def person_markup(text: str) -> Markup:

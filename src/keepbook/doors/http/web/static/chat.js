@@ -27,7 +27,14 @@ function atEnd() {
   return page.scrollHeight - page.scrollTop - innerHeight < 160;
 }
 
-const toEnd = () => scrollTo({ top: document.scrollingElement.scrollHeight });
+// To the end, but no further than that the newest message stays in sight: a long answer is read from its beginning.
+function toEnd() {
+  const newest = all(".exchange", talk).at(-1);
+  const end = document.scrollingElement.scrollHeight - innerHeight;
+  const head = find("#chat-head")?.getBoundingClientRect().bottom ?? 0;
+  const most = newest ? scrollY + newest.getBoundingClientRect().top - Math.max(head, 0) : end;
+  scrollTo({ top: Math.min(end, most) });
+}
 
 let unsent = "";
 
@@ -251,13 +258,20 @@ talk?.addEventListener("keydown", event => {
 
 // What is opened to be said anew takes the focus: a letter typed there is no shortcut.
 talk?.addEventListener("toggle", event => {
-  if (event.target.matches(".edit") && event.target.open) find("textarea", event.target).focus();
+  if (event.target.matches(".edit") && event.target.open) toItsEnd(find("textarea", event.target));
 }, true);
+
+// The caret stands at the end from the first letter on; where one types already it is not moved.
+function toItsEnd(words) {
+  if (document.activeElement === words) return;
+  words.setSelectionRange(words.value.length, words.value.length);
+  words.focus();
+}
 
 function edit(open) {
   const box = open ? all(".edit", talk).at(-1) : document.activeElement.closest(".edit");
   box.open = open;
-  open ? find("textarea", box).focus() : field.focus();
+  open ? toItsEnd(find("textarea", box)) : field.focus();
 }
 
 // ── what was typed and not sent stays through a reload; of an incognito chat nothing is kept ─────────────────
