@@ -216,7 +216,8 @@ def send(key: Key, route: str, ids: dict[str, str] | None) -> Any:
 
 
 def routes_of(app: Any) -> set[str]:
-    return {f"{method.upper()} {path}" for path, told in app.openapi()["paths"].items() for method in told}
+    paths = {path.replace("/api/v1/", "/api/"): told for path, told in app.openapi()["paths"].items()}
+    return {f"{method.upper()} {path}" for path, told in paths.items() for method in told}
 
 
 @on("sqlite")

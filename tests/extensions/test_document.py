@@ -32,6 +32,10 @@ def operations(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {one["operationId"]: one for one in found}
 
 
+def test_what_is_generated_from_it_names_the_version(document: dict[str, Any]) -> None:
+    assert {path.split("/")[2] for path in document["paths"] if path.startswith("/api")} == {"v1"}
+
+
 def test_operations_have_short_names_of_their_own_and_a_tag(document: dict[str, Any]) -> None:
     named = operations(document)
     assert len(named) == sum(len(path) for path in document["paths"].values())

@@ -106,7 +106,7 @@ def test_an_extension_brings_a_path_a_page_a_place_and_words_of_the_document(
     assert 'href="/habits/import">Bring in habits</a>' in client.get("/import").text
     assert "Otherwise Habits stands under More until" in client.get("/settings").text
     told = client.get("/openapi.json").json()
-    assert "/api/habits" in told["paths"]
+    assert "/api/v1/habits" in told["paths"]
     assert [one["name"] for one in told["tags"]][1:3] == ["chat", "habits"]
     large = client.post("/api/habits/import", content=b"", headers={"Content-Length": str(10**12)})
     assert "keepbook habits import" in large.json()["detail"]

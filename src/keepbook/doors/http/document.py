@@ -1,6 +1,7 @@
 """The OpenAPI document: what the framework reads from the routes, made fit for client generators.
 
-Operation ids are short and stable: the name of the function, which no other endpoint has. Names of schemas are single
+Each path names the version of the API, so that what is generated from it does. Operation ids are short and stable: the
+name of the function, which no other endpoint has. Names of schemas are single
 words. The examples stand here together, and are tested against the schemas; those of an extension's API stand in the
 `DOCUMENT` of one of its modules.
 """
@@ -16,6 +17,7 @@ from fastapi.routing import APIRoute
 
 from keepbook.doors.auth import ACTOR_HEADER, OWNER_HEADER
 from keepbook.doors.http import problems
+from keepbook.doors.http.gate import API, VERSIONED
 from keepbook.errors import Invalid
 from keepbook.patterns import regex
 
@@ -129,16 +131,23 @@ def openapi_document(app: FastAPI, told: DocumentPart) -> dict[str, Any]:
         made["security"] = [{"token": []}, {}]
         _show_headers(made)
         _show_examples(made, told.examples)
+        made["paths"] = {_with_version(path): operations for path, operations in made["paths"].items()}
         app.openapi_schema = _with_published_names(made, told.names)
         _say_defaults_in_words(app.openapi_schema)
         _title_schemas(app.openapi_schema["components"]["schemas"])
     return app.openapi_schema
 
 
+def _with_version(path: str) -> str:
+    if path.startswith(API):
+        return VERSIONED + path.removeprefix(API)
+    return path
+
+
 def _show_headers(made: dict[str, Any]) -> None:
     text = {"anyOf": [{"type": "string"}, {"type": "null"}]}
     for path, operations in made["paths"].items():
-        for operation in operations.values() if path.startswith("/api/") else ():
+        for operation in operations.values() if path.startswith(API) else ():
             operation.setdefault("parameters", []).extend(
                 {"name": name, "in": "header", "required": False, "description": told,
                  "schema": text | {"description": told, "title": name}}

@@ -28,6 +28,7 @@ from keepbook.patterns import regex
 COOKIE = "keepbook_session"
 ANY_ADDRESS = "any address"
 """Among the hosts: allows every IP address written as numbers. DNS rebinding needs a name."""
+API = "/api/"
 VERSIONED = "/api/v1/"
 GUARDED = ("/api/", "/mcp", "/metrics")
 """Paths that answer 401 to a caller without a key; every other path shows the page that asks for one."""
@@ -343,7 +344,7 @@ def _too_large(max_body: int, command: str | None) -> Invalid:
 def _drop_version(scope: Scope) -> None:
     """Route `/api/v1/…` as `/api/…`: there is one version, and programs may name it."""
     if scope["path"].startswith(VERSIONED):
-        scope["path"] = "/api/" + scope["path"].removeprefix(VERSIONED)
+        scope["path"] = API + scope["path"].removeprefix(VERSIONED)
         scope["raw_path"] = b"/api/" + scope.get("raw_path", b"").removeprefix(VERSIONED.encode())
 
 
