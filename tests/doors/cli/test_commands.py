@@ -567,10 +567,13 @@ def test_what_the_settings_say_is_used(ask: Ask, tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("kind", ["person", "agent", "service"])
-def test_tokens_are_made_listed_and_revoked(ask: Callable[..., Any], kind: str) -> None:
+def test_tokens_are_made_listed_and_revoked(ask: Callable[..., Any], run: Run, kind: str) -> None:
     made = ask("token", "create", "--kind", kind)
     assert set(made) == {"id", "token", "owner", "kind", "scopes"}
     assert (made["kind"], made["scopes"]) == (kind, ["read", "write"])
     assert (made["owner"] is None) == (kind == "service")
     assert [token["id"] for token in ask("token", "list", "--all")] == [made["id"]]
     assert ask("token", "revoke", made["id"])["revoked_at"]
+    assert ask("token", "list", "--all") == []
+    assert "1 more opened something once" in run("token", "list", "--all").out
+    assert [token["id"] for token in ask("token", "list", "--all", "--ended")] == [made["id"]]

@@ -82,13 +82,19 @@ def _agent_id(call: Invocation, agent: str) -> str:
 def listing(
     call: Invocation,
     everyone: Annotated[bool, typer.Option("--all", help="Of every owner, and services'.")] = False,
+    ended: Annotated[bool, typer.Option("--ended", help="Also those that were revoked, or have expired.")] = False,
 ) -> None:
-    """Show the tokens of an owner; their secrets are not kept."""
+    """Show the tokens of an owner that open something; their secrets are not kept."""
     if everyone:
-        call.answer(call.keepbook.tokens.list(None), partial(_tokens, whose=None))
+        owner = None
     else:
         owner = call.settings.owner
-        call.answer(call.keepbook.tokens.list(owner), partial(_tokens, whose=owner))
+    known = call.keepbook.tokens.list(owner)
+    if ended:
+        shown = known
+    else:
+        shown = [token for token in known if token.opens(call.paper.now)]
+    call.answer(shown, partial(_tokens, whose=owner, left_out=len(known) - len(shown)))
 
 
 def revoke(
@@ -103,8 +109,10 @@ def _revoke_sheet(paper: Paper, token: "Token") -> None:
     paper.put(f"Revoked {token.id}.")
 
 
-def _tokens(paper: Paper, tokens: "Sequence[Token]", *, whose: str | None) -> None:
-    if not tokens and whose is not None:
+def _tokens(paper: Paper, tokens: "Sequence[Token]", *, whose: str | None, left_out: int) -> None:
+    if not tokens and left_out:
+        paper.put("No token opens anything.")
+    elif not tokens and whose is not None:
         paper.put(f"No tokens of {whose}; every owner's, and services': ", paper.hint("token", "list", "--all"))
     elif not tokens:
         paper.put("No tokens. Without one, only this machine's owner is served, on this machine.")
@@ -120,6 +128,8 @@ def _tokens(paper: Paper, tokens: "Sequence[Token]", *, whose: str | None) -> No
         else:
             maker = []
         paper.put(join_with_dots([*known, *([token.name] if token.name else []), *maker, ink(used, META)]))
+    if left_out:
+        paper.put(f"{left_out} more opened something once: ", paper.hint("token", "list", "--ended"))
 
 
 def _state(paper: Paper, token: "Token") -> "Text | str":
