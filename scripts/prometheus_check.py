@@ -8,6 +8,7 @@ An alarm is asked without what it is compared with: in a server that is well it 
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -105,13 +106,19 @@ def _start_prometheus(stack: ExitStack, folder: Path, address: str, token: str) 
     }  # fmt: skip
     told = {"scrape_configs": [scrape], "rule_files": [str(DEPLOY / "prometheus" / "alerts.yml")]}
     (folder / "prometheus.yml").write_text(yaml.safe_dump(told))
-    port = 19090
+    port = _free_port()  # never one at which another Prometheus of this machine would answer in its place
     command = ["prometheus", f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/series",
                f"--web.listen-address=127.0.0.1:{port}"]  # fmt: skip
     running = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     stack.callback(running.wait)
     stack.callback(running.terminate)
     return port
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def _answers(place: str, expression: str) -> bool:
