@@ -86,15 +86,16 @@ def seen(book: Any) -> object:
 @pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
 @pytest.mark.usefixtures("large")
 @pytest.mark.parametrize("nth", [1, 4, 12])
-@pytest.mark.parametrize("how", ["raised", "killed"])
+@pytest.mark.parametrize(("how", "has_settings"), [("raised", True), ("killed", True), ("killed", False)])
 def test_who_is_ended_between_two_pieces_leaves_the_book_as_it_was(
-    kb: Any, clock: Any, file: list[str], how: str, nth: int, monkeypatch: pytest.MonkeyPatch
+    kb: Any, clock: Any, file: list[str], how: str, has_settings: bool, nth: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Restored, the file makes the very book; before, it had settings and a key of its own."""
+    """Restored, the file makes the very book; before, it had a key of its own, and perhaps settings."""
     carol = kb.book("carol")
-    carol.configure(zone="Europe/Oslo", preset="advisor")
+    if has_settings:
+        carol.configure(zone="Europe/Oslo", preset="advisor")
     key = kb.tokens.create("carol").token
-    before = exported(carol)
+    before, preset = exported(carol), carol.preset().name
 
     class Ended(BaseException):
         pass
@@ -120,7 +121,7 @@ def test_who_is_ended_between_two_pieces_leaves_the_book_as_it_was(
         clock.forward(minutes=2)
         assert kb.sweep().done["restore"] == 1
     assert without_seals(exported(carol)) == without_seals(before)
-    assert carol.preset().name == "advisor"
+    assert carol.preset().name == preset
     assert kb.tokens.check(key).owner == "carol"
     assert carol.verify().ok
     assert carol.import_(file).memories == 4

@@ -7,7 +7,7 @@ settings alone, and is kept in the lease that hides it.
 
 from collections.abc import Iterator
 
-from sqlalchemy import insert, select
+from sqlalchemy import delete, insert, select
 
 from keepbook.book.ledger.cover import cover, forget_touched
 from keepbook.book.upkeep.export_lines import of_ours, read_lines, sorted_by_kind
@@ -17,6 +17,7 @@ from keepbook.storage.database import Database, Tx
 from keepbook.storage.extension_rows import Step
 from keepbook.storage.tables import WHOLE_BOOK
 from keepbook.storage.tables.cover import touched
+from keepbook.storage.tables.ledger import owners
 from keepbook.storage.tables.memory import erasures
 from keepbook.storage.tables.upkeep import tokens
 from keepbook.storage.transactions.hidden import RESTORED
@@ -65,9 +66,13 @@ def _bring_back(tx: Tx) -> None:
     before = holder_of(tx)[2:]
     empty_book(tx)
     tx.compact = True
+    was_known = False
     if before:
-        ours = of_ours(read_lines(list(enumerate(before, 1))), tx.tables)
-        take_steps(tx, replay_steps(tx, sorted_by_kind(ours, tx.tables)))
+        found = sorted_by_kind(of_ours(read_lines(list(enumerate(before, 1))), tx.tables), tx.tables)
+        take_steps(tx, replay_steps(tx, found))
+        was_known = bool(found["owner"])
+    if not was_known:  # the file has made the row, which no link would vouch for
+        tx.conn.execute(delete(owners).where(owners.c.owner == tx.owner))
     forget_touched(tx)
     touch_tokens(tx)
     cover(tx)
