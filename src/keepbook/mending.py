@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from keepbook.book.upkeep.mend import mend_books
-from keepbook.copies import CopyVerification, prove
+from keepbook.copies import prove, verify_each
 from keepbook.errors import KeepbookError
 from keepbook.installation import Installation
 from keepbook.settings import load_settings
@@ -41,8 +41,7 @@ def prove_same(db: str, file: Path) -> list[str]:
     Returns the owners whose ledger does not hold."""
     copied = prove(db, file)
     with Installation(db, settings=load_settings(db=db).but(allow_bypass_login=True), embedder="none") as kb:
-        held = [(one.owner, kb.book(one.owner).verify()) for one in copied]
-    found = [CopyVerification(owner, one.ok, one.entries, one.links, one.why) for owner, one in held]
+        found = verify_each(kb, [one.owner for one in copied])
     if found != copied:
         raise KeepbookError("the copy is not what the book is; nothing was changed, try again", code="copy_failed")
     return [one.owner for one in found if not one.ok]

@@ -1,6 +1,7 @@
 """A whole book erased: at once for everybody, and its rows in pieces behind that, between which others write."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from keepbook import KeepbookError
 from keepbook.book.ground import in_pieces
 from keepbook.book.ground.in_pieces import nobody_stops
 from keepbook.book.upkeep.hidden import erase_book, hidden_book
+from keepbook.copies import back_up, prove
 
 
 class Ended(BaseException):
@@ -144,6 +146,23 @@ def test_what_was_begun_by_a_clock_ahead_is_gone_on_with_by_the_right_one(
     assert seen(full) == "busy"
     assert kb.sweep().done["erase"] == 1
     assert seen(full) == 0
+
+
+@pytest.mark.parametrize("engine_name", ["sqlite"], indirect=True)
+def test_a_copy_made_meanwhile_is_proved_and_names_the_book(
+    kb: Any, full: Any, book_url: str, tmp_path: Path, between: list[Callable[[], object]]
+) -> None:
+    kb.book("bob").remember("Likes boats")
+    copy = tmp_path / "copy.db"
+
+    def back_up_once() -> None:
+        if not copy.exists():
+            back_up(book_url, copy)
+
+    between.append(back_up_once)
+    full.erase("alice")
+    proved = {one.owner: (one.ok, one.why) for one in prove(book_url, copy)}
+    assert proved == {"alice": (True, "this book is being erased"), "bob": (True, None)}
 
 
 def test_in_a_transaction_of_the_program_it_is_part_of_that(kb: Any, full: Any) -> None:

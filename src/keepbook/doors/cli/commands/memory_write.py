@@ -264,6 +264,8 @@ def _copy_check_sheet(paper: Paper, answer: dict[str, Any]) -> None:
     for one in answer["owners"]:
         if not one.ok:
             paper.put(ink(f"{one.owner}: the ledger is broken: {one.why}.", AMBER))
+        elif one.why is not None:
+            paper.put(ink(f"{one.owner}: {one.why}; the first sweep ends that.", AMBER))
     if answer["ok"]:
         links = sum(one.links for one in answer["owners"])
         owners = pluralise(len(answer["owners"]), "owner")
