@@ -17,6 +17,7 @@ from keepbook.models.notebook import change
 from keepbook.models.notebook.answers.consent import answer_steps
 from keepbook.models.notebook.answers.forms import opens_with_answer, whole_answer
 from keepbook.models.notebook.answers.free_answer import free_answer
+from keepbook.models.notebook.feelings import is_despair
 from keepbook.models.notebook.judged_turn import JudgedTurn, is_heard
 from keepbook.models.notebook.lists.orders import Order, is_standing, orders_of_turn
 from keepbook.models.notebook.order_steps import (
@@ -105,11 +106,11 @@ class _Turn(JudgedTurn):
     """The clauses of one turn, decided one after the other."""
 
     def only_tells(self, at: int) -> bool:
-        """Whether a clause is a statement, which orders and answers nothing, and is no fact: of what the reader would
-        surely keep beside a feeling, eight in nine are facts."""
+        """Whether a clause of a turn that tells a feeling is a statement, which orders and answers nothing, and is no
+        fact: of what the reader would surely keep beside a feeling, eight in nine are facts; despair never is."""
         clause, act = self.clauses[at], self.judged[at].act
         if act == "say" and clause.verdict == "keep":
-            return False
+            return is_despair(clause.text, self.scene.sense)
         return act in STATEMENTS and self.order_in(clause) is None
 
     def clause_steps(self, at: int) -> list[TurnStep]:

@@ -45,6 +45,22 @@ def test_to_a_feeling_it_says_one_kind_sentence_keeps_nothing_and_asks_nothing(
 
 
 @pytest.mark.parametrize(
+    ("text", "despairs"),
+    [
+        ("I don't want to live anymore", True),
+        ("I want to die", True),
+        ("I don't want to live in Amsterdam anymore", False),
+        ("my phone died yesterday", False),
+    ],
+)
+def test_despair_of_life_is_no_fact(kb: Keepbook, embedder: BundledEmbedder, text: str, despairs: bool) -> None:
+    alice = meant(kb, embedder=embedder)
+    reply = say(kb, alice.threads.start(), text)
+    assert reply.startswith("I'm sorry, that sounds hard.") == despairs
+    assert not (despairs and (holding(alice) or alice.proposals.list()))
+
+
+@pytest.mark.parametrize(
     ("text", "held"),
     [
         ("I feel so sad and lonely. Forget that I live in Oslo.", []),
