@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from keepbook.book.book import Book
 from keepbook.book.ground.to_json import to_json
+from keepbook.book.text.for_models.prompt_part import beside_parts
 from keepbook.errors import Ambiguous, Conflict, Invalid, KeepbookError, NotAllowed, NotFound
 from keepbook.extension import load_part
 from keepbook.presets import Argument, Preset
@@ -226,7 +227,7 @@ class ToolSet:
         answer = self[name](arguments)
         if answer.others:
             self._see(answer.others)
-        return answer
+        return replace(answer, text=beside_parts(answer.text))  # what it quotes ends or begins no part of a prompt
 
     def refusal(self, name: str, error: KeepbookError) -> ToolAnswer:
         """What is answered where the tool of this `name` could not do what was asked.

@@ -210,16 +210,20 @@ def recall(
     tags: list[str] | None = None,
     metadata: dict[str, str] | None = None,
 ) -> ToolAnswer:
-    """Search everything stored, best answer first."""
+    """Search everything stored, best answer first. The detail that others wrote beside a line counts as what they
+    recorded, as a passage of theirs does."""
     hits = book.recall(query, limit, tags=tags, metadata=metadata)
     if not hits:
         return ToolAnswer("Nothing stored answers that.", {"hits": []})
-    lines = []
+    lines, others = [], dict[str, None]()
     for hit in hits:
         lines.append(line(hit))
         if hit.body:
             lines.append("    " + " ".join(_cut(hit.body, DETAIL_CHARS).split()))
-    return ToolAnswer("\n".join([f"{len(hits)} found, best first:", *lines]), {"hits": to_json(hits)})
+            if hit.written_by is not None and hit.last_confirmed_at is None:
+                others[hit.written_by] = None
+    told = "\n".join([f"{len(hits)} found, best first:", *lines])
+    return ToolAnswer(told, {"hits": to_json(hits)}, others=tuple(others))
 
 
 def history(book: Book, /, memory: str) -> ToolAnswer:
