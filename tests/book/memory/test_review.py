@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from keepbook import Conflict
+from keepbook import Conflict, NotAllowed
 from keepbook.book.ground.when import stamp
 from keepbook.book.memory import proposals, review
 
@@ -103,3 +103,26 @@ def test_a_change_can_be_kept_beside_the_line_that_it_would_have_changed(alice: 
     assert new.id != said.id
     assert [one.content for one in alice.list()] == ["Wife Anna is allergic to walnuts", "Is allergic to kiwi"]
     assert review.count_waiting(alice) == 0
+
+
+@pytest.mark.parametrize("op", ["forget", "update"])
+def test_a_yes_is_to_the_line_as_it_was_shown(kb: Any, alice: Any, op: str) -> None:
+    """A line whose words have changed since is shown once more before the same yes reaches it."""
+    line = alice.remember("Prefers index funds")
+    agent = kb.book("alice", by="agent")
+    with pytest.raises(NotAllowed):
+        agent.forget(line.id) if op == "forget" else agent.update(line.id, "Prefers gold")
+    alice.update(line.id, "Prefers bonds")
+    (waiting,) = alice.proposals.list()
+    with pytest.raises(Conflict, match="'Prefers bonds'"):
+        alice.proposals.accept(waiting.id)
+    assert alice.get(line.id).content == "Prefers bonds"
+    assert alice.get(line.id).state == "active"
+    (shown,) = alice.proposals.list()
+    assert (shown.id, shown.content) == (waiting.id, "Prefers bonds" if op == "forget" else "Prefers gold")
+    alice.update(line.id, "Prefers bonds", tags=["money"])
+    alice.proposals.accept(waiting.id)
+    told = alice.get(line.id)
+    assert (told.state, told.content) == (
+        ("archived", "Prefers bonds") if op == "forget" else ("active", "Prefers gold")
+    )

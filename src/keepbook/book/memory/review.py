@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import bindparam, func, select, update
 
 from keepbook.book.ground.argument_docs import explain_arguments
 from keepbook.book.ground.open_book import OpenBook
@@ -20,7 +20,7 @@ from keepbook.book.memory import proposals
 from keepbook.book.memory.likeness.similar import has_ended
 from keepbook.book.memory.links import CONTRADICTS, Link, to_link
 from keepbook.book.memory.listing import NEWEST, overview
-from keepbook.book.memory.memories import EVERY_SCOPE, IS_ACTIVE, WHOLE, Memory, Written, in_scope
+from keepbook.book.memory.memories import EVERY_SCOPE, IS_ACTIVE, WHOLE, Memory, Written, in_scope, version_rows
 from keepbook.book.memory.memory_json import row_to_memory
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.text.topics import find_topics
@@ -63,6 +63,38 @@ def reopen_answered(book: OpenBook, proposal_id: str, answers: Sequence[str] = (
         if found.status not in answers:
             raise Conflict(f"proposal {proposal_id} is {found.status}; there is no answer to take back", code="decided")
         return proposals.reopen_proposal(tx, proposal_id, stamp(tx.clock()))
+
+
+def show_again_if_changed(book: OpenBook, proposal_id: str) -> None:
+    """A yes is to the line as it was shown: where its words have changed since a program proposed something, the
+    proposal is dated anew, shows them, and is refused this once."""
+    with book.writing() as (tx, _):
+        proposed = proposals.get_proposal(tx, proposal_id)
+        said_now = _changed_words(tx, proposed)
+        if said_now is None:
+            return
+        shown = {"created_at": stamp(tx.clock())}
+        if proposed.op != "update":
+            shown["content"] = said_now
+        tx.conn.execute(update(rows).where(rows.c.owner == tx.owner, rows.c.id == proposal_id).values(shown))
+    raise Conflict(
+        f"the line has changed since this was proposed, and says now {said_now!r}; answer once more if you mean that",
+        content=said_now,
+    )
+
+
+def _changed_words(tx: Tx, proposed: Proposal) -> str | None:
+    """What the line of a proposal says now, if it never said so before the proposal was made."""
+    if proposed.status != "waiting" or proposed.question is not None:
+        return None
+    if proposed.memory_id is None or proposed.op == "add":
+        return None
+    wordings = version_rows(tx, proposed.memory_id)
+    shown_at = stamp(proposed.created_at)
+    before = {row.content for row in wordings if row.recorded_at <= shown_at}
+    if not wordings or wordings[-1].content in before:
+        return None
+    return wordings[-1].content
 
 
 # Queries
@@ -177,6 +209,7 @@ class Review:
     def accept(self, id: str, both: bool = False) -> Written:
         """Accept a proposal: from now on it is the person's own word."""
         self._book.ask("proposals.answer")
+        show_again_if_changed(self._book, id)
         self._embed_first(id)
         with self._book.writing() as (tx, preset):
             return proposals.accept(tx, self._book.origin, preset, id, stamp(tx.clock()), both=both)
@@ -196,6 +229,7 @@ class Review:
         """Answer a question with one of its choices. Returns what that wrote, or the proposal if there was nothing to
         write."""
         self._book.ask("proposals.answer")
+        show_again_if_changed(self._book, id)
         self._embed_first(id)
         with self._book.writing() as (tx, preset):
             return proposals.answer_proposal(tx, self._book.origin, preset, id, choice, stamp(tx.clock()))
