@@ -40,6 +40,13 @@ def test_other_addresses_are_spoken_to(address: str) -> None:
         assert address.rstrip("/") in repr(kb.book("alice"))
 
 
+def test_a_file_of_authorities_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/etc/our-rot.crt")
+    for kind in (Keepbook, AsyncKeepbook):
+        with pytest.raises(Invalid, match=r"SSL_CERT_FILE names /etc/our-rot\.crt"):
+            kind("https://example.org", token="kb_x")
+
+
 def test_a_token_opens_no_file() -> None:
     with pytest.raises(Invalid, match="https://host"):
         Keepbook(":memory:", token="kb_x")

@@ -55,6 +55,13 @@ export interface Options {
 const AGAIN = new Set([429, 502, 503, 504]);
 const LOOPBACK = /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/;
 
+/** What `fetch` says, and the cause that it keeps to itself; with what to do where a certificate is not trusted. */
+function why(error: Error): string {
+  const { code = "", message = "" } = (error.cause ?? {}) as { code?: string; message?: string };
+  const told = [error.message, code || message].filter(Boolean).join(": ");
+  return /CERT|SIGNATURE/.test(code) ? `${told}; for one of your own authority name its file in NODE_EXTRA_CA_CERTS` : told;
+}
+
 export class Keepbook {
   readonly address: string;
   readonly #options: Options;
@@ -130,7 +137,7 @@ export class Keepbook {
         if (response.ok) return response;
         if (nth === tries || !AGAIN.has(response.status)) throw await KeepbookError.from(response);
       } else if (nth === tries || given.signal?.aborted) {
-        throw new KeepbookError(`${this.address} cannot be reached (${response.message})`, "unavailable");
+        throw new KeepbookError(`${this.address} cannot be reached (${why(response)})`, "unavailable");
       }
       const asks = response instanceof Response ? Number(response.headers.get("retry-after") ?? 0) : 0;
       await new Promise((done) => setTimeout(done, Math.max(asks * 1000, 100 * 2 ** nth)));

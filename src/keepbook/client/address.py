@@ -1,5 +1,7 @@
 """The address of a server, and which addresses are allowed."""
 
+import os
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from keepbook.errors import Invalid
@@ -14,7 +16,15 @@ def check_address(address: str) -> str:
         raise Invalid("give the address of the server alone, and the key as token=…", field="db")
     if parts.scheme == "http" and not _loopback(parts.hostname):
         raise Invalid(f"http:// sends your book in the clear; use https://{parts.netloc}", field="db", code="insecure")
+    if parts.scheme == "https":
+        _check_authority(os.environ.get("SSL_CERT_FILE"))
     return address.rstrip("/")
+
+
+def _check_authority(file: str | None) -> None:
+    """Refuse a file of authorities that is not there: what reads it later says neither its name nor who named it."""
+    if file and not Path(file).is_file():
+        raise Invalid(f"SSL_CERT_FILE names {file}, and there is no such file", field="SSL_CERT_FILE")
 
 
 def _loopback(host: str) -> bool:
