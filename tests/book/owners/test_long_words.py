@@ -49,12 +49,22 @@ def test_no_long_words_are_looked_through_while_anybody_waits(kb: Any, locked: l
 def test_what_was_put_away_is_found_in_a_list_of_any_length(kb: Any, alice: Any) -> None:
     alice.forget(alice.remember("Is afraid of spiders").id)
     agent = kb.book("alice", by="agent")
-    kept = [f"item {nth}" for nth in range(put_away.MANY_KEYS)]
+    kept = [f"item {nth}" for nth in range(put_away.MANY)]
     for length in (3, len(kept)):
         with pytest.raises(NotAllowed) as refused:
             agent.remember("Has a list", body=", ".join([*kept[:length], "is afraid of spiders", *kept[:2]]))
         assert refused.value.code == "forgotten"
         assert agent.remember(f"Has a list of {length}", body=", ".join(kept[:length])).event
+
+
+def test_no_long_list_is_taken_apart_where_the_person_has_put_nothing_away(
+    kb: Any, alice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent, told = kb.book("alice", by="agent"), ", ".join(f"item {nth}" for nth in range(500))
+    agent.forget(agent.remember("Has a list of its own").id)
+    monkeypatch.setattr(put_away, "_keys_of_parts", None)
+    with agent.transaction():
+        assert agent.remember("Has a list", body=told).event
 
 
 def test_what_was_looked_through_before_is_heeded(kb: Any, alice: Any, locked: list[int]) -> None:

@@ -27,7 +27,8 @@ from keepbook.storage.tables.memory import likeness, memories
 PARTS, SHORTEST = 4, 4
 """How many parts in a row are tried together, and how many letters a line has at least."""
 KEY_BYTES = 8
-MANY_KEYS = 2000
+MANY = 2000
+"""With more keys than this, or lines put away, they are not looked up one by one."""
 _BETWEEN_PARTS = regex(r"[,;:!?]\s|[()\[\]\"“”„«»|•—–\n]|\s-\s")
 
 
@@ -85,6 +86,8 @@ def refuse_forgotten(tx: Tx, origin: Origin, told: Told, wanted: dict[str, Any] 
     if not origin.is_agent:
         return
     texts = [text for text in (told.content, *told.beside, *told.labels) if text]
+    if sum(map(len, texts)) > LONG_TEXT and not _has_put_away(tx):
+        return
     keys = dict.fromkeys(key for text in texts for key in put_away_keys(text))
     for memory_id in _with_keys(tx, keys):
         if ledger.is_put_away_by_person(tx, memory_id):
@@ -102,10 +105,16 @@ def is_put_away(tx: Tx, content: str) -> bool:
     return any(ledger.is_put_away_by_person(tx, id) for id in _with_keys(tx, {put_away_key(content): None}))
 
 
+def _has_put_away(tx: Tx) -> bool:
+    """Whether the person has put anything away; so it seems also where a great deal is, whoever did that."""
+    found = _ALL_PUT_AWAY.tuples(tx.conn, {"owner": tx.owner})
+    return len(found) > MANY or any(ledger.is_put_away_by_person(tx, id) for _, id in found)
+
+
 def _with_keys(tx: Tx, keys: Mapping[str, None]) -> Sequence[str]:
     """The memories with these keys that were put away. Of a text of many parts, whose keys are many more than what
     anybody puts away, all that was put away is looked at instead."""
-    if len(keys) > MANY_KEYS:
+    if len(keys) > MANY:
         return [id for key, id in _ALL_PUT_AWAY.tuples(tx.conn, {"owner": tx.owner}) if key in keys]
     return [id for (id,) in _PUT_AWAY.tuples(tx.conn, list(keys), {"owner": tx.owner})]
 
