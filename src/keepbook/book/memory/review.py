@@ -94,7 +94,8 @@ def _changed_words(tx: Tx, proposed: Proposal) -> str | None:
     before = {row.content for row in wordings if row.recorded_at <= shown_at}
     if not wordings or wordings[-1].content in before:
         return None
-    return wordings[-1].content
+    newest: str | None = wordings[-1].content
+    return newest
 
 
 # Queries

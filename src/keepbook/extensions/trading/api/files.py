@@ -196,8 +196,12 @@ def _load(call: Call, kind: str, sent: bytes, own: dict[str, Any], market: dict[
     if own["dry_run"]:
         return json_response(call.book.trading.load(kind, source, **own))
     if kind == "trades":  # in pieces, with a key too
-        told = {"deployment": own["deployment"], "corrections": own["corrections"]}
-        return call.write_in_pieces(lambda book, keyed: load_trades(beside_memory(book), source, keyed=keyed, **told))
+        deployment, corrections = own["deployment"], own["corrections"]
+        return call.write_in_pieces(
+            lambda book, keyed: load_trades(
+                beside_memory(book), source, deployment=deployment, corrections=corrections, keyed=keyed
+            )
+        )
     return call.write(lambda book: book.trading.load(kind, source, **own))
 
 
