@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from keepbook.book.memory.proposals import Proposal
 from keepbook.book.memory.questions import BOTH, Choice, choices_for
@@ -76,7 +76,7 @@ def _question(dialogue: Dialogue, asked: Asked, words: str) -> Proposal | None:
 
 
 def _proposal(question: str | None, op: str, content: str, memory: str | None, choices: tuple[Choice, ...]) -> Proposal:
-    nothing = dict.fromkeys(("category", "subject", "score", "made_by", "valid_from", "reason", "decided_at"))
+    nothing: dict[str, Any] = dict.fromkeys(("category", "subject", "score", "made_by", "valid_from", "reason", "decided_at"))
     return Proposal(
         id="q1", nature="proposal", status="waiting", op=op, memory_id=memory, content=content, thread_id="chat",
         turn_ids=(), created_at=NOW, question=question, choices=choices, **nothing,

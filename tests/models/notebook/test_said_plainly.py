@@ -48,6 +48,38 @@ def test_a_line_denied_beside_the_right_words_is_mended(talk: Any, line: str, sa
     assert set(holding(alice)) == ({words} if mended else {line, words})
 
 
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("actually I collect stamps from Sweden", True),
+        ("I collect stamps from Sweden now", True),
+        ("I collect stamps", False),
+        ("we buy stamps in Sweden", False),
+    ],
+)
+def test_another_value_in_the_words_of_a_line_is_asked_about(talk: Any, said: str, asked: bool) -> None:
+    doubted = {said: {"act": "change", "likely": 0.4, "points": "Norway", "surely": 0.7}}
+    alice, replies = talk(doubted, said, book=["I collect stamps from Norway"])
+    assert ("Is that over?" in replies[0]) == asked
+    assert "I collect stamps from Norway" in holding(alice)
+
+
+def test_what_is_new_stands_beside_the_line_that_it_may_change(talk: Any) -> None:
+    script = {"turned": {"act": "change", "points": "Max", "old": "7", "new": "8", "unsure": 0.7}}
+    alice, (reply,) = talk(script, "Max turned 8 yesterday", book=["my son Max is 7"])
+    assert holding(alice) == ["my son Max is 7", "Max turned 8 yesterday"]
+    assert "Is that over?" in reply
+
+
+@pytest.mark.parametrize("asked_before", [0, 3])
+def test_what_an_order_means_is_asked_at_once(talk: Any, asked_before: int) -> None:
+    sheds = ["My shed is red.", "My boat is blue.", "My door is green."][:asked_before]
+    order = {"forget": {"act": "withdraw", "points": "nuts", "surely": 0.7}}
+    verdicts = dict.fromkeys(("shed", "boat", "door"), "propose")
+    _, replies = talk(order, *sheds, "forget my allergy", book=["Im allergic to nuts"], verdicts=verdicts)
+    assert "Shall I forget “Im allergic to nuts”?" in replies[-1]
+
+
 def test_an_undo_says_what_the_book_says_again(talk: Any) -> None:
     slip = {"dust": {"act": "change", "points": "nuts", "old": "nuts", "new": "dust", "mistake": 0.9}}
     alice, replies = talk(slip, "Im allergic to nuts", "sorry, not nuts, dust", "undo", "forget that", "put it back")

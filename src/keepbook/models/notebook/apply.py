@@ -210,9 +210,9 @@ def _ask_which(writer: Writer, step: TurnStep) -> list[Deed]:
     found = [(one.id, one.content) for one in step.targets if one.kind == "memory"]
     if not found:
         return [Deed("withdraw", hushed=step.matter)]
+    _expire_asked_before(writer, {id for id, _ in found})
     if len(found) == 1:
         id, content = found[0]
-        _expire_asked_before(writer, id)
         deeds = _ask_question(writer, replace(step, question=None), op="forget", content=content, memory_id=id)
     else:
         deeds = _ask_question(writer, step, op="forget", content=found[0][1], lines=found)
@@ -220,10 +220,11 @@ def _ask_which(writer: Writer, step: TurnStep) -> list[Deed]:
     return [replace(deed, question="which", options=lines, whole=step.whole) for deed in deeds]
 
 
-def _expire_asked_before(writer: Writer, id: str) -> None:
+def _expire_asked_before(writer: Writer, ids: set[str]) -> None:
     """An order that is given again is asked about again, and once."""
     for one in proposals.list_proposals(writer.tx):
-        if one.op == "forget" and one.memory_id == id:
+        asked = {choice.memory_id for choice in one.choices} | {one.memory_id}
+        if one.op == "forget" and asked - {None} <= ids:
             proposals.expire(writer.tx, one.id, writer.now)
 
 
@@ -249,7 +250,8 @@ def _ask_question(writer: Writer, step: TurnStep, **asked: Any) -> list[Deed]:
         left = proposals.ask_question(writer.tx, writer.now, question=step.question, **told, **asked)
     if left is None:
         return []
-    in_reply = writer.asked < MOST_QUESTIONS and writer.preset.consent != "silent"
+    room = writer.asked < MOST_QUESTIONS or asked["op"] == "forget"  # what an order means is not put off
+    in_reply = room and writer.preset.consent != "silent"
     quoted = bool(told.get("spans"))
     return [Deed(step.act, left.content, proposal=left.id, question=step.question, asked=in_reply, quoted=quoted)]
 

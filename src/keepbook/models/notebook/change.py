@@ -7,6 +7,7 @@ the old line with the value exchanged, in a bracket; the new clause beside the o
 from dataclasses import dataclass, replace
 
 from keepbook.book.ground.when import stamp
+from keepbook.book.text.opposites import HOW_OFTEN
 from keepbook.book.text.periods import names_date, period
 from keepbook.book.text.quotation import Span, at_words, content_of, exchange_in_content, exchange_in_spans
 from keepbook.book.text.words import content_words, fold_text, numbers, stem, tokens, word_set
@@ -16,7 +17,6 @@ from keepbook.models.notebook.quote import (
     category_of,
     day_in,
     is_fragment,
-    is_sentence,
     names_nothing,
     quotation,
     speaks_of_self,
@@ -78,6 +78,8 @@ def says_more_than_a_value(line: QuotedLine) -> bool:
     if len(line.spans) > 1 or not line.content.isascii():
         return True
     words = [word for word in content_words(line.content) if not word[0].isdigit()]
+    if not words:
+        return speaks_of_self(line.content)  # "im 34"
     return not _MENDING.issuperset(words) and (line.ordered or not names_nothing(line.content))
 
 
@@ -104,6 +106,20 @@ def without_mending(text: str) -> str:
     return ""
 
 
+def fills_frame(said: str, line: str) -> bool:
+    """Whether a statement says a line's own words with another value in one place: "I live in Tromsø now" of "I live in
+    Bodø"."""
+    there, words = tokens(line), [word for word in tokens(without_mending(said)) if word not in HOW_OFTEN]
+    alike = [one == other for one, other in zip(there, words, strict=False)]
+    before = (*alike, False).index(False)
+    shorter = min(len(there), len(words)) - before
+    behind = [one == other for one, other in zip(reversed(there), reversed(words), strict=False)][:shorter]
+    same = before + (*behind, False).index(False)
+    return FRAME <= same < min(len(there), len(words))
+
+
+FRAME = 2
+"""So many words at least make the frame of a value."""
 _WORD = regex(r"\S+")
 _PARTS = regex(r"[,;:–—]|\b(?:and|but)\b")
 """Between the parts of a line."""
@@ -142,7 +158,7 @@ def _around_value(clause: Clause) -> tuple[str, ...]:
 
 def can_be_over(old: Target | None) -> bool:
     """Whether it can be asked if a line is over: of "our two kids", told in a fragment, nobody can say so."""
-    return old is not None and (not old.quoted or is_sentence(old.content))
+    return old is not None and (not old.quoted or not is_fragment(old.content))
 
 
 def is_of_a_part(clause: Clause, old: Target) -> bool:

@@ -133,7 +133,7 @@ class _Turn(JudgedTurn):
                 return keep_told(self, at)
             case "say" | "change" | "end" if (denied := self._denied(clause)) is not None:
                 return self._denial_steps(at, denied)
-            case "change" | "end" if judged.likely and self.changes:
+            case "change" | "end" if self.changes and (judged.likely or self._fills_frame(clause)):
                 return self._change_steps(at)
             case "answer" if judged.sure:
                 return self._answer_steps(at)
@@ -217,6 +217,11 @@ class _Turn(JudgedTurn):
         if len(lines) == 1:
             return lines[0]
         return None
+
+    def _fills_frame(self, clause: Clause) -> bool:
+        """Whether a clause says a line that it points at with another value: then a likely change is asked about."""
+        lines = self.targets_of(clause, self.bars.point_likely, "memory")
+        return len(lines) == 1 and change.fills_frame(clause.text, lines[0].content)
 
     def _denial_steps(self, at: int, denied: Target) -> list[TurnStep]:
         """The denial is the next version of the line."""

@@ -66,7 +66,7 @@ class OpenQuestion:
             case "over":
                 return f"Your book says {_in_marks(self.line or self.words)}. Is that over?"
             case "which":
-                return "Which one do you mean?"
+                return {"forget": "Which one shall I forget?"}.get(self.op, "Which one do you mean?")
         if self.question == "change" or (self.op == "update" and self.line is not None):
             return f"Your book says {_in_marks(self.line or '')}. Change it to {_in_marks(self.words)}?"
         asked = {"forget": "Forget this?", "end": "Is this over?", "update": "Change it to this?"}

@@ -43,10 +43,6 @@ _EDGE = " \t\n\r.,;:!?…-–—*•_/\\|\"'“”‘’«»()[]{}<>~="
 _CLOSERS = {")": "(", "]": "["}
 _OF_SELF = word_set("i i'm i'd i've i'll im ive we we're we've my our mine me us am")
 _SOMEBODY = word_set("she her he his")
-_SPEAKING = _OF_SELF | word_set("""
-    he he's she she's they they're it it's there's that's is are was were has have had
-""")
-"""Words that make a sentence of a fragment."""
 
 
 def trim(text: str, start: int, end: int) -> tuple[int, int]:
@@ -196,19 +192,16 @@ def _beginning(own: Span, texts: dict[int, str]) -> tuple[tuple[Span, ...], str,
 # What it cannot stand without
 
 
+_HEADS = VERBS | word_set("""
+    i i'm i'd i've i'll im ive we we're we've he he's she she's they they're it it's this that that's there there's you
+""")
+"""Words that make a sentence of a fragment."""
+
+
 def is_fragment(text: str) -> bool:
-    """Whether words have a value and nothing that it is the value of: "around 48k a year"."""
-    return not _SPEAKING & set(tokens(text))
-
-
-_SUBJECTS = word_set("i we he she they it there this that you")
-
-
-def is_sentence(text: str) -> bool:
-    """Whether words can be asked about as a statement: "our two kids", told as an answer, cannot."""
+    """Whether words have a value and nothing that it is the value of: "around 48k a year", "our two kids"."""
     words = tokens(text)
-    heads = _SUBJECTS | VERBS | (_SPEAKING - _OF_SELF)
-    return not heads.isdisjoint(words) or any(word.endswith("ed") and len(word) > FEW_WORDS for word in words)
+    return _HEADS.isdisjoint(words) and not any(word.endswith("ed") and len(word) > FEW_WORDS for word in words)
 
 
 def speaks_of_self(text: str) -> bool:

@@ -292,7 +292,7 @@ def test_which_line_is_meant_is_a_list(client: TestClient, alice: Any, talk: Any
     decides(TurnStep("which", 0, 10, targets=(target_of(tea), target_of(coffee)), question="which", matter="tea"))
     chat = talk("Forget the tea thing")
     page = client.get(f"/chat/{chat.id}")
-    assert "Which one do you mean?" in text_of(page)
+    assert "Which one shall I forget?" in text_of(page)
     (asked,) = alice.proposals.list()
     for choice in (tea.id, coffee.id, "all", "none"):
         assert f'formaction="/chat/{chat.id}/questions/{asked.id}/{choice}"' in page.text
