@@ -76,7 +76,8 @@ def _question(dialogue: Dialogue, asked: Asked, words: str) -> Proposal | None:
 
 
 def _proposal(question: str | None, op: str, content: str, memory: str | None, choices: tuple[Choice, ...]) -> Proposal:
-    nothing: dict[str, Any] = dict.fromkeys(("category", "subject", "score", "made_by", "valid_from", "reason", "decided_at"))
+    unset = ("category", "subject", "score", "made_by", "valid_from", "reason", "decided_at")
+    nothing: dict[str, Any] = dict.fromkeys(unset)
     return Proposal(
         id="q1", nature="proposal", status="waiting", op=op, memory_id=memory, content=content, thread_id="chat",
         turn_ids=(), created_at=NOW, question=question, choices=choices, **nothing,

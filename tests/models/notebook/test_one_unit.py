@@ -14,7 +14,10 @@ from keepbook import Keepbook
 from keepbook.models.notebook import turn
 
 MOST_TRANSACTIONS, MOST_READS = 3, 25
-TURNS = ("I live in Oslo with my wife Kari.", "thanks", "where do I live?", "forget where I live")
+TURNS = (
+    "I live in Oslo with my wife Kari.", "thanks", "where do I live?", "forget where I live",
+    "what did I say of the vilage, my weddign and the gardn?",
+)  # fmt: skip
 
 
 def say(kb: Keepbook, chat: Any, text: str) -> None:

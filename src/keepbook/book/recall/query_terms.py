@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Table, and_, bindparam, func, select
+from sqlalchemy import Select, Table, and_, bindparam, func, select, union_all
 
 from keepbook.book.text.indexes.word_index import BACKWARDS, backwards
 from keepbook.book.text.words import COMPOUND, close_terms, compound_heads, endings, may_be_typo
@@ -56,7 +56,7 @@ def expand_terms(
     asked: Sequence[str],
     counts: Mapping[str, int],
     total: int,
-    vocabulary: Callable[[str], Iterable[str]],
+    vocabulary: Callable[[Sequence[str]], Iterable[str]],
     related: Mapping[str, Sequence[str]],
 ) -> list[QueryTerm]:
     """Each word of the question with the words that count as the same (`related`). A word that occurs nowhere is
@@ -64,6 +64,7 @@ def expand_terms(
     wanted: list[QueryTerm] = []
     unknown = [term for term in asked if not counts.get(term, 0) and not related.get(term) and may_be_typo(term)]
     guessed = sorted(unknown, key=len, reverse=True)[:MOST_GUESSED]
+    known = list(vocabulary(guessed))
     for term in asked:
         if counts.get(term, 0):
             wanted.append(QueryTerm(term, term, 1.0, idf(counts[term], total)))
@@ -73,7 +74,7 @@ def expand_terms(
             continue
         wanted.extend(
             QueryTerm(close, term, TYPO_SHARE, idf(counts.get(close, 1), total), typo=True)
-            for close in close_terms(term, vocabulary(term))[:3]
+            for close in close_terms(term, [one for one in known if one[0] == term[0]])[:3]
         )
     return wanted
 
@@ -114,9 +115,14 @@ def full_score(wanted: Sequence[QueryTerm]) -> float:
 # Queries
 
 
-def vocabulary(tx: Tx, table: Table, term: str) -> list[str]:
-    """The owner's terms with the same first letter, which typos seldom change."""
-    asked = {"owner": tx.owner, "first": term[0], "after": chr(ord(term[0]) + 1)}
+def vocabulary(tx: Tx, table: Table, words: Sequence[str]) -> list[str]:
+    """The owner's terms that begin with the first letter of one of a few words: typos seldom change it."""
+    letters = sorted({word[0] for word in words})
+    if not letters:
+        return []
+    asked = {"owner": tx.owner, **dict.fromkeys(_FIRST, ""), **dict.fromkeys(_AFTER, "")}
+    asked |= zip(_FIRST, letters, strict=False)
+    asked |= zip(_AFTER, [chr(ord(letter) + 1) for letter in letters], strict=False)
     return [found for (found,) in _beginning(table).tuples(tx.conn, asked)]
 
 
@@ -161,13 +167,23 @@ def _between(table: Table) -> PreparedStatement:
     return PreparedStatement(select(here.term).where(within).distinct().order_by(here.term).limit(bindparam("most")))
 
 
+_FIRST = tuple(f"first_{at}" for at in range(MOST_GUESSED))
+_AFTER = tuple(f"after_{at}" for at in range(MOST_GUESSED))
+
+
 @lru_cache
 def _beginning(table: Table) -> PreparedStatement:
-    """The query for the different terms in a range. Each is found by a jump in the index behind the one before it, so
-    the cost depends on how many terms there are, not on how often they occur."""
+    """The query for the different terms in a few ranges; one without a beginning is empty. Each term is found by a jump
+    in the index behind the one before it, so the cost depends on how many terms there are, not on how often they
+    occur."""
+    ranges = [_different_terms(table, first, after) for first, after in zip(_FIRST, _AFTER, strict=True)]
+    return PreparedStatement(union_all(*ranges))
+
+
+def _different_terms(table: Table, first: str, after: str) -> Select[tuple[str]]:
     mine = select(func.min(table.c.term).label("term"))
-    mine = mine.where(table.c.owner == bindparam("owner"), table.c.term < bindparam("after"))
-    known = mine.where(table.c.term >= bindparam("first")).cte("known", recursive=True)
+    mine = mine.where(table.c.owner == bindparam("owner"), table.c.term < bindparam(after))
+    known = mine.where(table.c.term >= bindparam(first)).cte(f"known_{first}", recursive=True)
     following = mine.where(table.c.term > known.c.term).correlate(known).scalar_subquery()
     known = known.union_all(select(following).where(known.c.term.isnot(None)))
-    return PreparedStatement(select(known.c.term).where(known.c.term.isnot(None)))
+    return select(known.c.term).where(known.c.term.isnot(None))

@@ -70,7 +70,9 @@ class WordScores:
         for term in beside.keys() & set(asked):
             counts[term] = max(counts.get(term, 0), len(beside[term]))
         made_of |= related_in(beside, query)
-        self.wanted = expand_terms(asked, counts, total, lambda term: [*vocabulary(tx, terms, term), *beside], made_of)
+        self.wanted = expand_terms(
+            asked, counts, total, lambda words: [*vocabulary(tx, terms, words), *beside], made_of
+        )
         self.full = sum(idf(counts.get(term, 0), total) for term in asked)
         self.values: dict[str, dict[str, float]] = {}
         found: set[str] = set()

@@ -276,7 +276,7 @@ def turn_query_terms(tx: Tx, query: str, names: Collection[str] = ()) -> list[Qu
     words = query_terms(query)
     counts = counts_in(_COUNTS, tx, words, COUNTED)
     made_of = related_words(tx, turn_terms, query)
-    found = expand_terms(words, counts, turn_total(tx), lambda word: vocabulary(tx, turn_terms, word), made_of)
+    found = expand_terms(words, counts, turn_total(tx), lambda words: vocabulary(tx, turn_terms, words), made_of)
     return [want._replace(share=want.share * NAME_SHARE) if want.asked in names else want for want in found]
 
 
