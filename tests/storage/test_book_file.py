@@ -43,6 +43,12 @@ def replace(path: Path) -> None:
     path.with_name("copy.db").replace(path)
 
 
+def link_where_it_was(path: Path) -> None:
+    elsewhere = path.with_name("elsewhere.db")
+    path.rename(elsewhere)
+    path.symlink_to(elsewhere)
+
+
 def delete_log(path: Path) -> None:
     log_of(path).unlink()
 
@@ -51,7 +57,7 @@ def delete_index(path: Path) -> None:
     index_of(path).unlink()
 
 
-@pytest.mark.parametrize("harm", [delete, move, replace, delete_log, delete_index])
+@pytest.mark.parametrize("harm", [delete, move, replace, link_where_it_was, delete_log, delete_index])
 def test_what_is_written_to_a_file_that_is_gone_is_refused(tmp_path: Path, harm: Callable[[Path], None]) -> None:
     path = tmp_path / "book.db"
     with Keepbook(path) as kb:
@@ -64,7 +70,7 @@ def test_what_is_written_to_a_file_that_is_gone_is_refused(tmp_path: Path, harm:
             assert refused.value.code == "moved"
         there = path.exists()
     assert path.exists() == there
-    assert there == (harm in (replace, delete_log, delete_index))
+    assert there == (harm not in (delete, move))
 
 
 OTHER = """

@@ -30,6 +30,8 @@ class FileConnection(WatchedConnection):
     """A connection that knows which file it was opened on."""
 
     path: str
+    real: str
+    """The path without links, as it was when the connection was opened."""
     beside: tuple[str, ...]
     """The paths of the log and of its index. All processes share the index: it tells where the log ends."""
     file: FileIdentity
@@ -66,7 +68,15 @@ class FileConnection(WatchedConnection):
             raise moved(self.path)
 
     def _found(self) -> tuple[FileIdentity, ...]:
-        return identity_of(self.path), identity_of(self.beside[0]), identity_of(self.beside[1])
+        return self._identity_of_file(), identity_of(self.beside[0]), identity_of(self.beside[1])
+
+    def _identity_of_file(self) -> FileIdentity:
+        """None too if the file is found by a link that was put in its place: others look for its log beside the file
+        itself."""
+        found = identity_of(self.path)
+        if found != identity_of(self.real, follows=False):
+            return None
+        return found
 
 
 def connect_file(path: str, **options: Any) -> FileConnection:
@@ -77,7 +87,7 @@ def connect_file(path: str, **options: Any) -> FileConnection:
     if found in _OPEN_AT_FORK:
         raise _open_at_fork(path)
     conn = sqlite3.connect(path, factory=FileConnection, **options)
-    conn.path, conn.file = path, found
+    conn.path, conn.real, conn.file = path, real, found
     conn.beside = (f"{real}-wal", f"{real}-shm")  # beside the file itself, not beside a link to it
     _OPEN.add(conn)
     return conn
@@ -102,9 +112,9 @@ def set_open_files_aside() -> None:
     _OPEN.clear()
 
 
-def identity_of(path: str) -> FileIdentity:
+def identity_of(path: str, *, follows: bool = True) -> FileIdentity:
     try:
-        found = os.stat(path)
+        found = os.stat(path, follow_symlinks=follows)
     except OSError as error:
         if error.errno is None:  # not the system's: what a signal handler raised, such as TimeoutError
             raise

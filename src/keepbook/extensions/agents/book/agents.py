@@ -261,10 +261,8 @@ def keep_thread(tx: Tx, id: str, thread_id: str) -> None:
 def claim_session(tx: Tx, id: str, now: str, *, lease_seconds: float) -> SessionLease | None:
     """Take the lease on the session; None while somebody else has it. Its memory must be on, and the person's."""
     row = _row(tx, id)
-    if not row.memory_enabled:
-        raise Conflict(f"{row.name} carries no session: its Active Memory is off", code="no_session")
-    if not switches.is_memory_on(tx):
-        raise Conflict(f"{row.name} carries no session while memory is switched off", code="no_session")
+    if not (row.memory_enabled and switches.is_memory_on(tx)):
+        raise Conflict(f"{row.name} carries no session: its Active Memory is off, or all memory", code="no_session")
     if row.turn_until is not None and now < row.turn_until <= later(now, days=1):  # a longer one is of a clock ahead
         return None
     token = secrets.token_hex(8)

@@ -213,7 +213,7 @@ class Trading:
 
     def take_back(self, load: int) -> Load:
         """Remove an imported file again, with its trades and fills. `load` is the number that `bring_in` returned."""
-        return take_back.told_back(self._book, load)
+        return take_back.trades_told_back(self._book, load)
 
     def take_back_trade(self, key: str, *, deployment: str | None = None) -> Load:
         """Take one trade out, by its key or the beginning of it. `take_back` of the load that is returned puts it

@@ -92,7 +92,7 @@ class LoadTrace:
 # Operations
 
 
-def told_back(book: OpenBook, nth: int, keyed: Keyed | None = None) -> Load:
+def trades_told_back(book: OpenBook, nth: int, keyed: Keyed | None = None) -> Load:
     """Take a load out again, in pieces. The answer to a `keyed` request is stored in the last transaction."""
     take_back_ahead(book, nth, keyed)
     with book.writing() as (tx, _):
