@@ -113,8 +113,9 @@ def set_open_files_aside() -> None:
 
 
 def identity_of(path: str, *, follows: bool = True) -> FileIdentity:
+    look = os.stat if follows else os.lstat
     try:
-        found = os.stat(path, follow_symlinks=follows)
+        found = look(path)
     except OSError as error:
         if error.errno is None:  # not the system's: what a signal handler raised, such as TimeoutError
             raise

@@ -27,7 +27,7 @@ from keepbook.extensions.trading.book.imports import mapping
 from keepbook.extensions.trading.book.imports.file import SQLITE, has_own_columns
 from keepbook.extensions.trading.book.imports.freqtrade_file import read_freqtrade
 from keepbook.extensions.trading.book.imports.load import ImportedTrades, read_before
-from keepbook.extensions.trading.book.imports.take_back import told_back
+from keepbook.extensions.trading.book.imports.take_back import trades_told_back
 from keepbook.extensions.trading.book.loading.loaded import LoadedFile
 from keepbook.extensions.trading.book.loading.own_files import load_trades
 from keepbook.extensions.trading.book.market import bars, events
@@ -144,7 +144,7 @@ def _bring_in(call: Call, sent: bytes, told: dict[str, Any]) -> Response:
 def take_back_load(call: Loading, nth: Annotated[int, Path(ge=1, description="As the load answered it.")]) -> Response:
     """Take a file out again: its trades, fills and positions; or a split, or a trade that was taken back. Only the
     newest load of a deployment can go."""
-    return call.write_in_pieces(lambda book, keyed: told_back(beside_memory(book), nth, keyed))
+    return call.write_in_pieces(lambda book, keyed: trades_told_back(beside_memory(book), nth, keyed))
 
 
 class TakenTrade(RequestBody):
