@@ -178,6 +178,19 @@ def test_a_passage_that_recall_brings_lowers_what_follows(
     assert alice.get(other.id).state == "active"
 
 
+def test_what_a_tool_changed_at_the_persons_turn_no_agent_takes_back(
+    kb: Keepbook, alice: Any, agent: Any, mine: Any
+) -> None:
+    model = Calls(("update", {"memory": mine.id, "content": "Is allergic to walnuts"}))
+    say(kb, alice.threads.start(), "It is walnuts alone, change that", model)
+    (event,) = alice.ledger(limit=1)
+    assert event.action == "update"
+    with pytest.raises(NotAllowed):
+        agent.undo(event.event)
+    assert alice.get(mine.id).content == "Is allergic to walnuts"
+    assert alice.undo(event.event).content == mine.content
+
+
 def test_the_detail_that_an_agent_wrote_beside_a_line_lowers_what_follows(
     kb: Keepbook, alice: Any, agent: Any, mine: Any
 ) -> None:

@@ -27,7 +27,7 @@ def undo(tx: Tx, origin: Origin, preset: Preset, event: int | None) -> Written |
         raise Conflict(f"entry {event} cannot be undone: what it set aside lies in a file", code="set_aside")
     if row.salt is None:
         raise Conflict(f"entry {event} cannot be undone: what it was about has been deleted for good", code="purged")
-    if row.actor == "person" and origin.actor != "person" and not origin.for_person:
+    if origin.actor != "person" and not origin.for_person and _is_persons(tx, row):
         _refuse_persons(tx, origin, row)
     if owner_settings.is_about_settings(row):
         _refuse_newer(event, owner_settings.newer_change(tx, row), "set the same", "set it anew")
@@ -55,6 +55,11 @@ def undo(tx: Tx, origin: Origin, preset: Preset, event: int | None) -> Written |
             memory=reverted.id,
         )
     return reverted
+
+
+def _is_persons(tx: Tx, row: Any) -> bool:
+    """Whether the person did this, themselves or by a tool at their turn, which may have changed their own word."""
+    return row.actor == "person" or (row.before is not None and ledger.is_by_person(tx, row.actor, row.thread_id))
 
 
 def _refuse_persons(tx: Tx, origin: Origin, row: Any) -> None:
