@@ -11,6 +11,7 @@ import pytest
 from jinja2 import Template
 from playwright.sync_api import Page, expect
 from starlette.testclient import TestClient
+from tests.doors.http.web.chat.test_chat import text_of
 
 from keepbook.book.chats.threads import current_messages
 from keepbook.models.model import ReplyFinished, TextDelta, Usage
@@ -112,6 +113,9 @@ def test_the_last_three_messages_are_said_anew_and_older_ones_begin_a_chat(
     client: TestClient, alice: Any, talk: Any
 ) -> None:
     chat = talk("I live in Graz.", "My dog is called Rex.", "Hello", "I play the viola.")
+    page = text_of(client.get(f"/chat/{chat.id}"))
+    assert "Your 2 later messages are left out with their answers" in page
+    assert "Your 1 later message is left out with its answers" in page
     before = chat.messages()
     assert client.post(f"/chat/{chat.id}", data={"text": "Hi", "instead_of": "1"}).status_code == 409
     assert client.post(f"/chat/{chat.id}/again", data={"instead_of": "6"}).status_code == 409

@@ -525,9 +525,9 @@ def test_a_chat_is_deleted_with_what_was_learned_and_all_of_it_comes_back(
     person.goto(f"/chat/{chat.id}")
     person.locator(".chat-more summary").click()
     person.locator(".chat-head").get_by_role("link", name="Rename or delete").click()
-    person.get_by_label("Also delete the 2 memories learned from it").check()
+    person.get_by_label("Also delete the 2 lines learned from it").check()
     person.get_by_role("button", name="Delete").click()
-    expect(person.locator(".toast")).to_contain_text("in the trash for 30 days, with 2 memories learned from it")
+    expect(person.locator(".toast")).to_contain_text("in the trash for 30 days, with 2 lines learned from it")
     assert alice.list().total == 1
     assert not alice.threads.list()
     person.get_by_role("button", name="Undo").click()
@@ -535,7 +535,7 @@ def test_a_chat_is_deleted_with_what_was_learned_and_all_of_it_comes_back(
     assert alice.list().total == 3
     assert [found.id for found in alice.threads.list()] == [chat.id]
     alice.forget(next(one.id for one in alice.list() if one.content == "I live in Graz"))
-    assert "Also delete the 1 memory learned from it and 1 archived" in text_of(client.get(f"/chat/{chat.id}/manage"))
+    assert "Also delete the 1 line learned from it and 1 archived" in text_of(client.get(f"/chat/{chat.id}/manage"))
 
 
 def test_a_deleted_chat_is_shown_as_such_and_restored_from_the_trash(client: TestClient, talk: Any) -> None:

@@ -293,6 +293,10 @@ def test_which_line_is_meant_is_a_list(client: TestClient, alice: Any, talk: Any
     chat = talk("Forget the tea thing")
     page = client.get(f"/chat/{chat.id}")
     assert "Which one shall I forget?" in text_of(page)
+    under_reply = page.text.partition('id="turn-2"')[2]
+    assert under_reply.index('class="slip"') < under_reply.index('class="tools"'), (
+        "the answers stand under their question"
+    )
     (asked,) = alice.proposals.list()
     for choice in (tea.id, coffee.id, "all", "none"):
         assert f'formaction="/chat/{chat.id}/questions/{asked.id}/{choice}"' in page.text

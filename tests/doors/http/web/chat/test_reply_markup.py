@@ -11,6 +11,7 @@ from keepbook.doors.http.web.chat.reply_markup import (
     prose,
     without_choices,
     without_kept,
+    without_marks,
 )
 
 LINK = 'target="_blank" rel="noopener noreferrer nofollow"'
@@ -52,6 +53,12 @@ def test_a_question_that_has_buttons_is_shown_without_its_numbers() -> None:
     two = "Which one shall I forget?\n1. “My car”\n2. “My cat”\nSay its number.\nShall I keep these?\n5. “a”\nSay so."
     assert without_choices(two) == "Which one shall I forget?\nShall I keep these?"
     assert without_choices("You said: “2. of May”.") == "You said: “2. of May”."
+
+
+def test_a_quotation_in_an_answer_stands_without_its_marks_and_its_day() -> None:
+    assert without_marks("“my son Max is 7” (said 19 Nov 2026)") == "my son Max is 7"
+    assert without_marks("(How many hives?) “Fourteen”") == "(How many hives?) Fourteen"
+    assert without_marks("Plays “Für Elise” well") == "Plays “Für Elise” well"
 
 
 def test_earlier_chats_that_the_notebook_names_have_the_way_there() -> None:

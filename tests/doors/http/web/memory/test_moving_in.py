@@ -87,7 +87,7 @@ def test_what_is_taken_comes_in_with_its_category_and_goes_again_in_one_step(cli
     form["take"] = ["0"]
     form["category-0"] = "profile"
     at, page = loaded(client, form)
-    assert "1 memory came in." in page
+    assert "1 line came in." in page
     assert "№" not in page, "numbers of the ledger stand under Precisely"
     assert "From a plain list, notes.txt" in page
     (kept,) = alice.list()
@@ -177,7 +177,7 @@ def test_stop_here_keeps_what_has_come_in_and_undoes_it_in_one_step(
     person.get_by_role("button", name="Bring in 5 lines").click(no_wait_after=True)
     expect(person.get_by_text("Bringing in 2 of 5")).to_be_visible()
     person.get_by_role("button", name="Stop here").click()
-    expect(person.get_by_text("3 memories came in")).to_be_visible()
+    expect(person.get_by_text("3 lines came in")).to_be_visible()
     assert alice.list().total == 3
     person.get_by_role("button", name="Undo all of it").click()
     expect(person.get_by_text("3 lines taken out again")).to_be_visible()
@@ -444,7 +444,7 @@ def test_somebody_i_know_is_named_in_the_browser(person: Page, alice: Any, tmp_p
     person.get_by_label("Who is stranger").select_option("out")
     expect(person.get_by_text("New, about Jonas")).to_be_visible()
     person.get_by_role("button", name="Bring in 2 lines").click()
-    expect(person.get_by_text("2 memories came in")).to_be_visible()
+    expect(person.get_by_text("2 lines came in")).to_be_visible()
     assert {one.subject for one in alice.list()} == {None, "Jonas"}
 
 

@@ -41,7 +41,7 @@ COUNTED = {
     "messages": "messages",
     "notes": "notes",
     "proposals": "questions that waited or were answered",
-    "injections": "lists of lines that went along with chats",
+    "injections": "what chats were given to know",
     "agents": "agents",
     "runs": "runs of agents",
     "decisions": "decisions and forecasts",

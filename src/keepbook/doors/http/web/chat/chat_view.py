@@ -25,6 +25,7 @@ from keepbook.models.choose import OFFLINE, YOUR_BOOK
 from keepbook.models.notebook.open_questions import OpenQuestion, open_questions, questions_of_turn
 from keepbook.models.notebook.reply.phrases import is_felt
 from keepbook.models.notebook.values import NOTEBOOK as SPEAKER
+from keepbook.models.notebook.values import is_kept_at_once
 from keepbook.presets import Preset
 
 
@@ -237,6 +238,12 @@ class ChatView:
         if self._open and self.partner is None:
             return mine[-SAID_ANEW:]
         return []
+
+    @property
+    def kept_at_once(self) -> bool:
+        """Whether all that was said here was read when it was said, so that closing looks for nothing more."""
+        mine = [turn.message for turn in self.turns if turn.message.role == "user"]
+        return not self.by_model and all(is_kept_at_once(one.parts) for one in mine)
 
     def said_after(self, number: int) -> int:
         """How many messages the person has sent after this one."""

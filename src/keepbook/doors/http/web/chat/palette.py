@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from keepbook.book.chats.threads import Thread
 from keepbook.book.chats.titles import find_by_title
+from keepbook.book.memory.history.traces import chats_named
 from keepbook.book.memory.listing import overview
 from keepbook.book.recall.people import KnownPerson, people
 from keepbook.book.recall.turns.hits import ChatHit
@@ -164,7 +165,8 @@ def _of_lines(visit: Visit, asked: str, most: int) -> Iterator[FoundRow]:
     """Rows for lines that have the words, or mean something similar; the words themselves first, then the best."""
     for hit in sorted(visit.book.recall(asked, limit=most), key=lambda one: not _begins(one.content, asked)):
         if _has_words(hit.reasons) or _is_meant(hit.reasons):
-            yield FoundRow(f"/memory/{hit.id}", shown_text(hit), _day(visit, hit.recorded_at), is_line=True)
+            below = "" if _has_words(hit.reasons) else "fits by meaning"
+            yield FoundRow(f"/memory/{hit.id}", shown_text(hit), _day(visit, hit.recorded_at), below, is_line=True)
 
 
 def _of_titles(visit: Visit, chats: Sequence[Thread]) -> Iterator[FoundRow]:
@@ -175,13 +177,15 @@ def _of_titles(visit: Visit, chats: Sequence[Thread]) -> Iterator[FoundRow]:
 def _of_turns(visit: Visit, asked: str, known: set[str], most: int) -> Iterator[FoundRow]:
     """Rows for chats with a turn that has the words, or means something similar; each chat once."""
     chats = set(known)
-    for hit in visit.book.threads.recall(asked, limit=LOOKED_AT) if most > 0 else ():
+    hits = visit.book.threads.recall(asked, limit=LOOKED_AT) if most > 0 else ()
+    names = chats_named(visit.book, [hit.thread_id for hit in hits])  # as the list of chats has them
+    for hit in hits:
         address = f"/chat/{hit.thread_id}"
         below = _why(hit)
         if address in chats or not below:
             continue
         chats.add(address)
-        yield FoundRow(f"{address}#turn-{hit.turn}", hit.title or "A chat", _day(visit, hit.at), below)
+        yield FoundRow(f"{address}#turn-{hit.turn}", names[hit.thread_id].title, _day(visit, hit.at), below)
         if len(chats) - len(known) >= most:
             return
 

@@ -208,7 +208,10 @@ def _address(act: str, does: Callable[[Book, str], Written | None]) -> None:
     @router.post(f"/memory/{{id}}/{act}", name=act)
     def change(visit: Visiting, id: str, back: BackField = PATH) -> Response:
         written = does(visit.writing(), visit.book.get(id).id)
-        return visit.back(_list_of(back), undo=written.event if written else None)
+        here = _list_of(back)
+        if here.startswith(PATH) and not visit.partial:
+            here = f"{here.partition('#')[0]}#m-{id}"
+        return visit.back(here, undo=written.event if written else None)
 
 
 for _name, _does in ACTS.items():

@@ -92,7 +92,8 @@ async function converse(text, from = 0, goOn = false) {
   const exchange = text ? made("#exchange-template", () => {}) : all(".exchange", talk).at(-1);
   all(".slip", exchange).forEach(slip => slip.remove());
   exchange.append(...(text ? [said] : []), reply);
-  talk.append(exchange);
+  const day = find(".day", talk) ? [] : [made("#day-template", () => {})];  // what is read moves no more when it is stored
+  talk.append(...day, exchange);
   toEnd();
   const words = document.createTextNode("");
   find(".caret", reply).before(words);
@@ -124,10 +125,10 @@ async function converse(text, from = 0, goOn = false) {
   unsent = "";
   // The next message may be sent when this exchange is in its place: sent sooner, it would fetch this one again.
   const stay = !atEnd();
-  if (talk.dataset.thread && await settled(last)) [...(text ? [exchange] : []), reply].forEach(node => node.remove());
+  if (talk.dataset.thread && await settled(last)) [...day, ...(text ? [exchange] : []), reply].forEach(node => node.remove());
   else if (from) return location.reload();
   else {
-    reply.remove();
+    [...day, reply].forEach(node => node.remove());
     if (!field.value) { field.value = text; exchange.remove(); keepDraft(); } // what is typed meanwhile is never touched
   }
   writing = null;
