@@ -94,7 +94,7 @@ def test_what_is_taken_comes_in_with_its_category_and_goes_again_in_one_step(cli
     assert (kept.content, kept.category, kept.source) == ("Is allergic to peanuts", "profile", "imported")
     listed = client.get("/import").text
     assert "Brought in before" in listed
-    assert f'href="{at}">1 memory</a>' in listed
+    assert f'href="{at}">1 line</a>' in listed
     undone = client.post(f"{at}/undo").text
     assert "Undone: 1 line taken out again" in undone
     assert undone == client.get(at).text, "the page stays at its address"
@@ -265,12 +265,12 @@ def test_an_export_of_ours_restores_an_empty_book_and_adds_to_another(client: Te
     assert "Recognised: an export of Keepbook" in page
     assert alice.list().total == 0
     done = client.post("/import", data={**sent_again(page), "act": "load"}).text
-    assert "Restored: 1 memory" in done
+    assert "Restored: 1 line" in done
     assert client.get("/settings/export").content == sent, "to the byte"
     other = alice.remember("Lives in Oslo").id
     alice.forget(next(one.id for one in alice.list() if one.id != other))
     page = looked(client, sent, "mine.jsonl")
-    assert "Add 1 memory" in page
+    assert "Add 1 line" in page
     done = client.post("/import", data={**sent_again(page), "act": "load"})
     assert done.url.path.startswith("/import/")
     assert "From Keepbook" in done.text
