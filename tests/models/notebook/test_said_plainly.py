@@ -9,6 +9,7 @@ from tests.models.notebook.talking import holding, moved_by, read_by, say
 
 from keepbook import Keepbook
 from keepbook.models.notebook import scene
+from keepbook.models.notebook.open_questions import open_questions
 
 OVER = {"Bergen": {"act": "change", "points": "Oslo", "old": "Oslo", "new": "Bergen", "surely": 0.6}}
 
@@ -160,12 +161,39 @@ def test_whoever_answers_is_asked_again_where_everything_is_asked(talk: Any) -> 
 def test_past_the_third_question_the_reply_says_what_waits(talk: Any) -> None:
     texts = [f"My hive {at} stands in the garden." for at in range(4)]
     _, replies = talk({}, *texts, verdicts={"hive": "propose"})
-    assert replies[3].startswith("To look at in Review: “My hive 3 stands in the garden”.")
+    assert replies[3].startswith("To answer when you like, in Memory under “Is this right?”: “My hive 3 stands in")
+
+
+def test_an_order_is_asked_about_whatever_was_asked_before(talk: Any) -> None:
+    texts = [f"My hive {at} stands in the garden." for at in range(3)]
+    orders = ["forget my allergy", "please forget my allergy", "My hive 4 stands in the garden."]
+    script = {"forget": {"act": "withdraw", "points": "nuts", "surely": 0.7}}
+    alice, replies = talk(script, *texts, *orders, book=["Im allergic to nuts"], verdicts={"hive": "propose"})
+    assert [reply.startswith("Shall I forget “Im allergic to nuts”?") for reply in replies[3:5]] == [True, True]
+    asked = open_questions(alice, alice.threads.list()[0].id)
+    assert [one.content for one in asked] == [*(line.rstrip(".") for line in texts), "Im allergic to nuts"]
+    assert "To answer when you like" in replies[5], "what was asked for an order leaves the limit as it is"
+
+
+@pytest.mark.parametrize("between", [(), ("no",)])
+def test_an_order_given_again_lists_what_there_is_by_now(talk: Any, between: tuple[str, ...]) -> None:
+    ban = "never keep anything about my health"
+    alice, replies = talk({}, "I have asthma", ban, *between, "undo", "I take metformin every morning", ban)
+    assert "“I have asthma”" in replies[1]
+    assert "1. “I have asthma”\n2. “I take metformin every morning”" in replies[-1]
+    assert len(alice.proposals.list()) == 1, "the older question is asked no more"
+
+
+def test_a_line_is_asked_about_again_after_a_no(talk: Any) -> None:
+    order = {"forget": {"act": "withdraw", "points": "nuts", "surely": 0.7}}
+    texts = ("forget my allergy", "no", "forget my allergy please")
+    _, replies = talk(order, *texts, book=["Im allergic to nuts"])
+    assert "Shall I forget “Im allergic to nuts”?" in replies[2]
 
 
 def test_a_silent_preset_says_that_something_waits(talk: Any) -> None:
     _, replies = talk({}, "My hive stands in the garden.", preset="coach", verdicts={"hive": "propose"})
-    assert replies[0].startswith("To look at in Review: “My hive stands in the garden”.")
+    assert replies[0].startswith("To answer when you like, in Memory under “Is this right?”: “My hive stands in")
 
 
 @pytest.mark.parametrize("text", ["From now on, call me Bo.", "always give me times in both zones"])

@@ -97,14 +97,18 @@ def propose(
     spans: Sequence[Sequence[Any]] = (),
     choices: Sequence[Choice] = (),
     asked_by: str | None = None,
+    again: bool = False,
     **told: Any,
 ) -> Proposal | None:
-    """Store a fact as a proposal, unless the same is waiting already or was declined. What an agent leaves has its
-    limits: `asked_by` says which agent."""
+    """Store a fact as a proposal, unless the same is waiting already or was declined; with `again` (the person's order)
+    in place of it. What an agent leaves has its limits: `asked_by` says which agent."""
     question, memory_id = told.get("question"), told.get("memory_id")
     rows = _open_or_declined_rows(tx)
-    if any(_is_asked(known, op, content, question, memory_id) for known in rows):
+    same = [row.id for row in rows if _is_asked(row, op, content, question, memory_id)]
+    if same and not again:
         return None
+    for id in same:
+        expire(tx, id, now)
     if asked_by is not None:
         switches.refuse_topics(tx, _told(content, told.get("subject")))
         _refuse_too_many(rows, asked_by, memory_id)
@@ -146,11 +150,9 @@ def accept(tx: Tx, origin: Origin, preset: Preset, id: str, now: str, *, both: b
     """Accept a proposal: from now on it is the person's own word, said in the chat it was found in. `made_by` tells it
     from what they typed. With `both` a change is kept beside the line that it would have changed."""
     waiting = _waiting(tx, id)
-    keeps_both = both and (waiting.op == "update" or waiting.question is not None)
-    if keeps_both:
+    choice = YES[waiting.question]
+    if both and (waiting.op == "update" or waiting.question is not None):
         choice = BOTH
-    else:
-        choice = YES[waiting.question]
     answered = answer_proposal(tx, origin, preset, id, choice, now)
     if isinstance(answered, Proposal):
         raise Conflict(f"proposal {id} was answered, and nothing was left to do", code="decided")
@@ -287,7 +289,7 @@ def take_back_forgotten(tx: Tx, id: str, now: str) -> None:
 
 
 def take_back_proposal_no(tx: Tx, id: str, now: str) -> Proposal:
-    """Take back the person's "no": it is as if nothing had been asked."""
+    """Take back the person's "no"."""
     if get_proposal(tx, id).status != "declined":
         raise Conflict(f"proposal {id} was not declined", code="decided")
     return _decide(tx, id, "expired", now)
@@ -373,9 +375,7 @@ def forbidden_offers(waiting: Sequence[Proposal], never: Sequence[str], sense: S
 
 
 def _told(content: str, subject: str | None) -> Told:
-    if subject:
-        return Told(content, labels=(subject,))
-    return Told(content, labels=())
+    return Told(content, labels=tuple(filter(None, [subject])))
 
 
 def alike(one: str, other: str) -> bool:
@@ -421,7 +421,7 @@ def declined_contents(tx: Tx) -> list[str]:
 
 
 def _open_or_declined_rows(tx: Tx) -> Sequence[Any]:
-    names = ("status", "op", "content", "question", "memory_id", "asked_by")
+    names = ("id", "status", "op", "content", "question", "memory_id", "asked_by")
     query = select(*(proposals.c[name] for name in names)).where(proposals.c.owner == tx.owner)
     return tx.conn.execute(query.where(proposals.c.status.in_(("waiting", "declined")))).all()
 

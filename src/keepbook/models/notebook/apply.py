@@ -80,7 +80,7 @@ def apply(writer: Writer, steps: Sequence[TurnStep]) -> list[Deed]:
     """Carry out some steps and return their deeds. Raises `Stale` if a line has changed since they were decided."""
     deeds: list[Deed] = []
     for step in steps:
-        asked = writer.asked + sum(deed.asked for deed in deeds)
+        asked = writer.asked + sum(deed.is_own_question for deed in deeds)
         deeds += _apply_one(replace(writer, asked=asked), step)
     return deeds
 
@@ -229,7 +229,8 @@ def _expire_asked_before(writer: Writer, ids: set[str]) -> None:
 
 
 def _ask_question(writer: Writer, step: TurnStep, **asked: Any) -> list[Deed]:
-    """Leave a question; nothing where the same is waiting, or was declined. Past the third it waits in Review."""
+    """Leave a question; nothing where the same is waiting, or was declined. Past the third it waits in Review. An
+    order is asked about all the same."""
     line = step.quotation
     told: dict[str, Any] = {}
     if step.until:
@@ -244,16 +245,21 @@ def _ask_question(writer: Writer, step: TurnStep, **asked: Any) -> list[Deed]:
             "valid_until": line.valid_until, "said_on": line.said_on, "spans": spans,
         }  # fmt: skip
     told |= {"turn_ids": (str(writer.turn),), "thread_id": writer.thread_id, "made_by": MADE_BY}
+    told["again"] = step.ordered
     if step.question is None:
         left = proposals.propose(writer.tx, writer.now, nature="proposal", **told, **asked)
     else:
         left = proposals.ask_question(writer.tx, writer.now, question=step.question, **told, **asked)
     if left is None:
         return []
-    room = writer.asked < MOST_QUESTIONS or asked["op"] == "forget"  # what an order means is not put off
-    in_reply = room and writer.preset.consent != "silent"
+    in_reply = (step.ordered or writer.asked < MOST_QUESTIONS) and writer.preset.consent != "silent"
     quoted = bool(told.get("spans"))
-    return [Deed(step.act, left.content, proposal=left.id, question=step.question, asked=in_reply, quoted=quoted)]
+    return [
+        Deed(
+            step.act, left.content, proposal=left.id, question=step.question, asked=in_reply, ordered=step.ordered,
+            quoted=quoted,
+        )
+    ]  # fmt: skip
 
 
 def _answer(writer: Writer, step: TurnStep) -> list[Deed]:
@@ -391,11 +397,11 @@ def _take_back_words(writer: Writer, deeds: Sequence[Deed]) -> None:
 
 
 def _off(_writer: Writer, _step: TurnStep) -> list[Deed]:
-    return [Deed("off", question=OFF, asked=True)]
+    return [Deed("off", question=OFF, asked=True, ordered=True)]
 
 
 def _ban_asked(_writer: Writer, step: TurnStep) -> list[Deed]:
-    return [Deed("ban_asked", question=BAN, asked=True, options=step.topics)]
+    return [Deed("ban_asked", question=BAN, asked=True, ordered=True, options=step.topics)]
 
 
 def _erase(_writer: Writer, _step: TurnStep) -> list[Deed]:

@@ -35,8 +35,9 @@ from keepbook.models.notebook.values import NEW, NOTEBOOK, Scene, Target, TurnSt
 from keepbook.models.reader.moves import MoveBars
 
 MOST_QUESTIONS = 3
-"""How many questions a chat puts; the others wait in Review."""
+"""How many questions a chat puts by itself; the others wait in Review."""
 STATEMENTS = ("say", "change", "end", "talk")
+ORDERS = ("withdraw", "never", "undo", "keep", "off")
 BEYOND_DOUBT = 0.95
 FEW_WORDS = 8
 """An answer of at most this many words may only name one of several lines."""
@@ -114,6 +115,16 @@ class _Turn(JudgedTurn):
         return act in STATEMENTS and self.order_in(clause) is None
 
     def clause_steps(self, at: int) -> list[TurnStep]:
+        steps = self._steps_of(at)
+        if self._is_order(at):
+            return [replace(step, ordered=True) for step in steps]
+        return steps
+
+    def _is_order(self, at: int) -> bool:
+        order = self.order_in(self.clauses[at])
+        return self.judged[at].act in ORDERS or (order is not None and order.act != "talk")
+
+    def _steps_of(self, at: int) -> list[TurnStep]:
         clause, judged = self.clauses[at], self.judged[at]
         order = self.order_in(clause)
         if order is not None and self._tells_to_keep(clause, order) and judged.act != "ask":

@@ -110,11 +110,11 @@ def _in_marks(line: str) -> str:
     return f"“{line}”"
 
 
-def _asked_by_deeds(messages: Sequence[Message]) -> dict[str, bool]:
-    """The proposals that turns have left, by id, each with whether it was put as a question in the chat."""
+def _asking_deeds(messages: Sequence[Message]) -> dict[str, Deed]:
+    """The deeds of turns that have left a proposal, by its id."""
     kept = [one for one in messages if one.role == "user"]
     deeds = [deed for one in kept for deed in from_parts(one.parts)]
-    return {deed.proposal: deed.asked for deed in deeds if deed.proposal and _leaves_question(deed)}
+    return {deed.proposal: deed for deed in deeds if deed.proposal and _leaves_question(deed)}
 
 
 def _leaves_question(deed: Deed) -> bool:
@@ -130,17 +130,17 @@ def _turn_of(one: Proposal) -> int:
     return 0
 
 
-def _questions_of_turns(waiting: Iterable[Proposal], asked: Mapping[str, bool], turns: set[int]) -> list[Proposal]:
+def _questions_of_turns(waiting: Iterable[Proposal], deeds: Mapping[str, Deed], turns: set[int]) -> list[Proposal]:
     """The questions of a chat: those that its turns asked, then those that a model missed or closing found, up to the
     number that a chat may put."""
     here = [one for one in waiting if _turn_of(one) in turns]
-    by_turns = [one for one in here if asked.get(one.id)]
-    found = [one for one in here if one.id not in asked and one.question is not None]
-    left = max(0, MOST_QUESTIONS - sum(asked.values()))
+    by_turns = [one for one in here if one.id in deeds and deeds[one.id].asked]
+    found = [one for one in here if one.id not in deeds and one.question is not None]
+    left = max(0, MOST_QUESTIONS - sum(deed.is_own_question for deed in deeds.values()))
     return [*by_turns, *found[:left]]
 
 
-def _as_asked(asked: Mapping[str, bool]) -> Callable[[Proposal], tuple[int, int]]:
+def _as_asked(asked: Mapping[str, Deed]) -> Callable[[Proposal], tuple[int, int]]:
     """Sorts questions as their turns put them: numbers in a reply count the same way."""
     places = {id: place for place, id in enumerate(asked)}
     return lambda one: (_turn_of(one), places.get(one.id, len(places)))
@@ -158,7 +158,7 @@ def open_questions(book: Book, thread_id: str) -> list[OpenQuestion]:
         if not waiting or thread.incognito or preset.consent == "silent":
             return []
         messages = current_messages(threads.messages_of(tx, thread_id))
-        asked, turns = _asked_by_deeds(messages), {one.turn for one in messages if one.role == "user"}
+        asked, turns = _asking_deeds(messages), {one.turn for one in messages if one.role == "user"}
         found = sorted(_questions_of_turns(waiting, asked, turns), key=_as_asked(asked))
         ids = [one.memory_id for one in found if one.memory_id]
         lines = {one.id: shown_text(one) for one in listing.memories_by_id(tx, preset, now, ids)}

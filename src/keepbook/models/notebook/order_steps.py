@@ -174,7 +174,7 @@ def ban_steps(scene: Scene, start: int, end: int, topics: tuple[str, ...]) -> li
     """A ban, and what becomes of the lines that there are about its topics."""
     ban = TurnStep("never", start, end, topics=topics)
     if scene.topic_lines:
-        return [ban, _ask_topic(scene, start, end)]
+        return [ban, replace(_ask_topic(scene, start, end), ordered=True)]
     return [ban]
 
 

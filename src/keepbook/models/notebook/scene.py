@@ -117,16 +117,24 @@ def load_context(book: Book, thread_id: str, text: str, *, before: int | None = 
             return loaded
         loaded = _with_lines(book, tx, loaded, wanted, text, now)
         topics = _topics_ordered(text) or list(loaded.scene.forbidding)
-        if topics:
-            near = _lines_near_topics(book, tx, preset, now, topics)
-        else:
-            near = []
+        near = _lines_near_topics(book, tx, preset, now, topics)
     if wanted.topic is not None:
         known = {one.id for one in loaded.hits}
         newest = (one for one in loaded.latest if one.id not in known)
         return replace(loaded, about=_lines_about([*loaded.hits, *newest], [wanted.topic], book.meaning))
-    ordered = tuple(map(target_of, _lines_about(near, topics, book.meaning)))
-    return replace(loaded, scene=replace(loaded.scene, topic_lines=ordered))
+    return _with_topic_lines(book, loaded, near, topics)
+
+
+def with_lines_of_bans(book: Book, loaded: TurnContext, topics: Sequence[str]) -> TurnContext:
+    """The context with what the book has of topics that a turn bans in words that no list knows."""
+    with viewing(book), book.reading() as (tx, _, now):
+        near = _lines_near_topics(book, tx, loaded.preset, now, topics)
+    return _with_topic_lines(book, loaded, near, topics)
+
+
+def _with_topic_lines(book: Book, loaded: TurnContext, near: Sequence[Memory], topics: Sequence[str]) -> TurnContext:
+    lines = tuple(map(target_of, _lines_about(near, topics, book.meaning)))
+    return replace(loaded, scene=replace(loaded.scene, topic_lines=lines, topics=tuple(topics)))
 
 
 class _Wanted(NamedTuple):
@@ -309,10 +317,10 @@ def _open_questions(
 
 
 def _questions_put(preset: Preset, deeds: Mapping[int, Sequence[Deed]], waiting: Sequence[Proposal]) -> int:
-    """How many questions this chat has put; where everything is asked, only those that nobody has answered: whoever
-    answers wants to be asked."""
+    """How many questions this chat has put by itself; where everything is asked, only those that nobody has answered:
+    whoever answers wants to be asked."""
     every = [deed for some in deeds.values() for deed in some]
-    put = [deed for deed in every if deed.asked]
+    put = [deed for deed in every if deed.is_own_question]
     open_ids = {one.id for one in waiting}
     return sum(preset.consent != "ask" or deed.proposal in open_ids for deed in put)
 
@@ -338,6 +346,8 @@ def _topics_ordered(text: str) -> list[str]:
 def _lines_near_topics(book: Book, tx: Tx, preset: Preset, now: str, topics: Sequence[str]) -> list[Memory]:
     """The lines that may be about some topics: those that recall finds for what each covers, then the newest. As many
     are looked at in a book of any size."""
+    if not topics:
+        return []
     found: dict[str, Memory] = {}
     for topic in topics:
         hits = recall(tx, preset, now, _what_it_covers(topic), limit=MOST_NEAR_TOPIC, meaning=book.meaning)

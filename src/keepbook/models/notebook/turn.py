@@ -28,10 +28,11 @@ from keepbook.models.notebook.quote import secrets_of_turn
 from keepbook.models.notebook.read import Understood, shared_moves, understand
 from keepbook.models.notebook.reply.phrases import says
 from keepbook.models.notebook.reply.view import View
-from keepbook.models.notebook.scene import TurnContext, load_context, may_ask, with_turn
+from keepbook.models.notebook.scene import TurnContext, load_context, may_ask, with_lines_of_bans, with_turn
 from keepbook.models.notebook.values import (
     NOTEBOOK,
     Deed,
+    Scene,
     TurnStep,
     deeds_to_parts,
     from_parts,
@@ -77,7 +78,7 @@ def take_turn(
     said = _StoredTurn(book, chat, text, hidden, instead_of, with_model)
     for attempt in (_as_decided, _as_decided, _asked_instead):
         loaded = loaded or load_context(book, chat.id, text, before=instead_of)
-        read, steps = _decide(loaded, text)
+        read, steps = _decide(book, loaded, text)
         try:
             return said.store(loaded, read, [attempt(step) for step in steps])
         except Stale:
@@ -89,18 +90,28 @@ def _as_decided(step: TurnStep) -> TurnStep:
     return step
 
 
-def _decide(loaded: TurnContext, text: str) -> tuple[Understood, list[TurnStep]]:
+def _decide(book: Book, loaded: TurnContext, text: str) -> tuple[Understood, list[TurnStep]]:
     """What the turn means; nothing where memory is not wanted, or where reading fails."""
     if not loaded.remembers:
         return NOTHING, []
     scene = with_turn(loaded, loaded.thread.turns + 1, text, loaded.scene.now)
     try:
         read = understand(scene)
-        moves = shared_moves()
-        return read, decide_steps(scene, read, moves.bars, changes=moves.name != "linear")
+        steps = _steps(scene, read)
+        bans = [step.topics for step in steps if step.act == "never"]
+        banned = {topic for topics in bans for topic in topics}
+        if banned <= set(scene.topics):
+            return read, steps
+        loaded = with_lines_of_bans(book, loaded, sorted(banned))
+        return read, _steps(with_turn(loaded, scene.turn.number, text, scene.now), read)
     except Exception:  # the words are kept whatever becomes of their meaning
         log.exception("a turn could not be understood")
         return NOTHING, []
+
+
+def _steps(scene: Scene, read: Understood) -> list[TurnStep]:
+    moves = shared_moves()
+    return decide_steps(scene, read, moves.bars, changes=moves.name != "linear")
 
 
 def _asked_instead(step: TurnStep) -> TurnStep:

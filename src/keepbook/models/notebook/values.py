@@ -84,6 +84,8 @@ class Scene:
     """Whether the last reply asked if memory is to be switched off."""
     forbidding: tuple[str, ...] = ()
     """The topics of which the last reply asked if they are never to be kept."""
+    topics: tuple[str, ...] = ()
+    """The topics whose lines were looked for."""
     topic_lines: tuple[Target, ...] = ()
     """The lines of the book about a topic that an order bans, or about a shipped topic that it asks to forget."""
     editing: Target | None = None
@@ -142,6 +144,8 @@ class TurnStep:
     proposal: str = ""
     whole: bool = False
     """Whether the person has answered "which" with all of the lines, as a topic."""
+    ordered: bool = False
+    """Whether it is of an order. What an order asks is asked whatever was asked before."""
 
     @property
     def is_order(self) -> bool:
@@ -169,6 +173,8 @@ class Deed:
     question: str | None = None
     asked: bool = False
     """Whether the reply puts the question; otherwise it waits in Review."""
+    ordered: bool = False
+    """Whether it asks about an order."""
     choice: str = ""
     topics: tuple[str, ...] = ()
     withdrawn: tuple[tuple[int, int, int], ...] = ()
@@ -191,6 +197,11 @@ class Deed:
     def is_done(self) -> bool:
         declined = self.act == "withdraw" and self.proposal is not None
         return not self.failed and bool(self.event or self.topics or self.withdrawn or self.hushed or declined)
+
+    @property
+    def is_own_question(self) -> bool:
+        """Whether the notebook asks it by itself; of these a chat puts no more than `MOST_QUESTIONS`."""
+        return self.asked and not self.ordered
 
 
 # As a message stores them

@@ -72,6 +72,18 @@ def test_what_is_read_as_a_ban_bans_what_it_names_in_whatever_words(
     assert alice.choices.never == never
 
 
+@pytest.mark.parametrize("answer", ["3", "no"])
+def test_a_ban_in_other_words_lists_what_there_is_too(kb: Keepbook, answer: str) -> None:
+    alice = kb.book("alice")
+    for line in BOOK:
+        alice.remember(line)
+    chat = alice.threads.start(preset="general")
+    with moved_by(Scripted({"store": {"act": "never"}})):
+        replies = [say(kb, chat, text) for text in ("never store stuff about work", answer)]
+    assert f"\n1. “{BOOK[0]}”\n2. “{BOOK[1]}”\nSay" in replies[0]
+    assert set(holding(alice)) == set(BOOK[2:] if answer == "3" else BOOK)
+
+
 @pytest.mark.parametrize("text", ["don't keep that", "don't save anything", "don't remember anything about that"])
 def test_to_keep_out_what_was_said_is_no_ban(talk: Any, text: str) -> None:
     alice, _ = talk(text)

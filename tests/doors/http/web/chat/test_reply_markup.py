@@ -45,6 +45,11 @@ def test_what_the_notebook_quotes_stays_as_it_was_written() -> None:
     assert said.endswith('<p>See <a href="/settings/model?back=/chat/abcdefgh">Settings → Model</a>.</p>')
 
 
+def test_what_waits_has_the_way_there() -> None:
+    said = notebook_markup("To answer when you like, in Memory under “Is this right?”: “I run”.", "abcdefgh")
+    assert 'in Memory under “<a href="/review">Is this right?</a>”: “I run”' in said
+
+
 def test_a_question_that_has_buttons_is_shown_without_its_numbers() -> None:
     asked = "Kept: “I run”.\nShall I keep these?\n1. “I have 1. a cat”\n2. “I am Jo”\nSay “yes to all” or a number."
     assert without_choices(asked) == "Kept: “I run”.\nShall I keep these?"

@@ -43,6 +43,8 @@ CHOICES = regex(r" \d\. [^\n]{1,80}?  \d\. [^\n]+")
 has."""
 LISTED_CHOICES = regex(r"(?:\n\d{1,3}\. [^\n]+)++(?:\n[^\n]+)?")
 """Numbered lines to choose from, and the line after them, which says how to answer in words."""
+WAITING = Markup("Is this right?")
+"""The name of the page with what waits for a yes or no."""
 WIDEST = 20
 """A short row of a table is filled up to this many columns."""
 DEEPEST = 6
@@ -90,11 +92,12 @@ def prose(text: str) -> Markup:
 
 def notebook_markup(text: str, chat: str, chats: Sequence[tuple[str, str]] = ()) -> Markup:
     """A reply of the notebook as HTML. Quotations are not read as markup. "Settings → Model" is a link, and so are the
-    list of topics in Settings and the earlier chats that it names (`chats`: title and id)."""
+    list of topics in Settings, the page of what waits, and the earlier chats that it names (`chats`: title and id)."""
     said = Markup(prose(text.translate(_SET_ASIDE)).translate(_PUT_BACK))  # noqa: S704 prose escapes
     words = Markup("Settings → Model")
     said = said.replace(words, Markup('<a href="/settings/model?back=/chat/{}">{}</a>').format(chat, words))
     said = said.replace(Markup("Settings lists"), Markup('<a href="/settings#never">Settings</a> lists'))
+    said = said.replace(WAITING, Markup('<a href="/review">{}</a>').format(WAITING))
     found = EARLIER.search(said)
     if not found or not chats:
         return said
