@@ -145,6 +145,17 @@ def test_of_a_thing_told_in_a_fragment_nobody_is_asked_whether_it_is_over(talk: 
     assert "over?" not in replies[1]
 
 
+@pytest.mark.parametrize(
+    ("answer", "lines"),
+    [("1", ["my son Max is [8]"]), ("2", ["my son Max is 7", "my son Max is [8]"]), ("3", ["my son Max is 7"])],
+)
+def test_what_cannot_stand_beside_a_line_waits_in_the_question(talk: Any, answer: str, lines: list[str]) -> None:
+    script = {"years": {"act": "change", "points": "Max", "old": "7", "new": "8", "surely": 0.7}}
+    alice, replies = talk(script, "Max now 8 years old", answer, book=["my son Max is 7"])
+    assert "1. Change it  2. Keep both  3. No" in replies[0]
+    assert sorted(holding(alice)) == lines
+
+
 @pytest.mark.parametrize("answer", ["no, don't keep that", "no dont keep it", "do not keep it"])
 def test_a_no_with_its_words_is_a_no(talk: Any, answer: str) -> None:
     alice, replies = talk({}, "My shed is red.", answer, verdicts={"shed": "propose"})

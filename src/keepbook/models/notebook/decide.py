@@ -335,11 +335,11 @@ class _Turn(JudgedTurn):
         step = replace(step, exchange=found.exchange, content=found.content, until=found.since)
         if found.beside:
             beside = self.new_line(at, ordered=False)
-            if change.can_be_over(old):
-                asked = [replace(step, act="which", question="over")]
-            else:
-                asked = []
-            return [*beside, *asked]
+            if not change.can_be_over(old):
+                return beside
+            if not beside:  # the words wait in the question
+                return [replace(step, act="which", quotation=found.quotation, question="change")]
+            return [*beside, replace(step, act="which", question="over")]
         if done and found.certain:
             return [replace(step, quotation=found.quotation)]
         return self._beside_and_asked(at, replace(step, quotation=found.quotation))

@@ -18,6 +18,8 @@ from keepbook.book.text.quotation import shown_text
 from keepbook.models.notebook.decide import MOST_QUESTIONS
 from keepbook.models.notebook.values import Deed, from_parts
 
+_WITHOUT_BRACKETS = str.maketrans("", "", "[]")
+
 
 @dataclass(frozen=True, slots=True)
 class Option:
@@ -46,6 +48,15 @@ class OpenQuestion:
     def silence(self) -> str:
         """The answer that holds if nothing is answered."""
         return NO[self.question]
+
+    @property
+    def words_to_edit(self) -> str:
+        """The words as a person edits them: without the brackets of what is exchanged."""
+        return self.content.translate(_WITHOUT_BRACKETS)
+
+    def is_as_offered(self, words: str) -> bool:
+        """Whether these are the words that were offered, or none."""
+        return words.strip() in ("", self.content, self.words_to_edit)
 
     @property
     def in_order(self) -> list[Option]:

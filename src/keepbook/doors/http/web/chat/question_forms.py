@@ -33,7 +33,7 @@ def answer_question(
     waiting = next((one for one in open_questions(book, id) if one.id == question), None)
 
     def carry_out() -> None:
-        if choice == "change" and waiting is not None and words.strip() not in ("", waiting.content):
+        if choice == "change" and waiting is not None and not waiting.is_as_offered(words):
             _change_in_own_words(book, waiting, words)
         else:
             book.proposals.answer(question, choice)
