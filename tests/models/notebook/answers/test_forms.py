@@ -27,6 +27,7 @@ MOST_FORMS = 30
         ("👎🏽", "no"),
         ("don’t", "no"),
         ("yes to all", "all_yes"),
+        ("everything please", "all_yes"),
         ("no to all, thanks", "all_no"),
         ("both", "both"),
         ("the first one please", "first"),

@@ -14,9 +14,8 @@ from keepbook.book.memory.proposals import Proposal
 from keepbook.book.memory.questions import ALL, BOTH, NO, NONE, YES, Choice, plain_choices
 from keepbook.book.text.periods import period
 from keepbook.book.text.words import DENIALS, STOP_WORDS, content_words, stem, tokens, word_set
-from keepbook.models.notebook.answers.forms import Opening, plain_opening
+from keepbook.models.notebook.answers.forms import Opening, plain_opening, whole_answer
 from keepbook.models.notebook.change import brings_figures
-from keepbook.models.notebook.lists.matters import names_all
 from keepbook.models.notebook.lists.orders import orders_of_turn
 from keepbook.models.notebook.read import Understood
 from keepbook.models.notebook.values import Scene, TurnStep
@@ -43,8 +42,6 @@ _POINTING = DENIALS | word_set("it is was that this these those they them are be
 """What stands beside a choice that is named by small words alone: "it is over"."""
 _HOLDS = frozenset(map(stem, word_set("keep leave still stay stays holds")))
 """Words that leave a line as it is."""
-_DOES = {"forget": "forget delete remove erase drop", "end": "over", "update": "change", "add": "keep save"}
-"""What the yes to each kind of question is called, where its words do not say it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +163,8 @@ def _end_told(scene: Scene) -> str | None:
 def _choice_of_opening(scene: Scene, opening: Opening, rest: Sequence[str], read: Understood) -> str | None:
     """What a yes or no at the head of a turn chooses of the only question, if nothing behind it turns it round."""
     question = scene.questions[0]
-    if _is_hedged(read, scene.turn.text, opening):
+    ordered = question.op == "forget" and opening.kind == "yes" and _orders_same(opening.rest)
+    if _is_hedged(read, scene.turn.text, opening) and not ordered:
         return None
     if opening.kind == "no" and brings_figures(question.content, opening.rest):
         return None  # "no, 15 June" mends what is offered
@@ -174,14 +172,13 @@ def _choice_of_opening(scene: Scene, opening: Opening, rest: Sequence[str], read
         return NO[question.question]
     yes = YES[question.question]
     if question.question == "which" and question.id not in scene.wholes:
-        if names_all(rest):
-            return ALL
-        return None
+        said = whole_answer(opening.rest)
+        return ALL if said is not None and said.kind == "all_yes" else None
     if _TURNING.intersection(rest) or _HOLDS.intersection(map(stem, rest)) - _words_of(question):
         return None
-    if question.op == "forget" and not (_only_names(question, rest) or _orders_same(opening.rest)):
+    if question.op == "forget" and not (ordered or _only_names(question, rest)):
         return None  # "yes I parked it there" confirms the line that would go
-    if _is_at_odds(question, yes, read) and not _names_choice(question, yes, rest):
+    if _is_at_odds(question, yes, read) and not (ordered or _names_choice(question, yes, rest)):
         return None
     return yes
 
@@ -209,7 +206,7 @@ def _only_names(question: Proposal, rest: Sequence[str]) -> bool:
 def _words_of(question: Proposal) -> set[str]:
     """The words of a question and of all its choices."""
     labels = (word for one in _choices(question) for word in _label_words(one.label))
-    return {*content_words(question.content), *labels, *_names_of_yes(question.op)}
+    return {*content_words(question.content), *labels}
 
 
 def _changes_nothing(question: Proposal, choice: str) -> bool:
@@ -284,7 +281,7 @@ def _answers(question: Proposal) -> list[_Option]:
 def _words_of_choice(question: Proposal, one: Choice) -> set[str]:
     kind = question.question
     if one.choice == YES[kind]:
-        return {*_label_words(one.label), *_names_of_yes(one.op or question.op)} - {"yes"}
+        return set(_label_words(one.label)) - {"yes"}
     if one.op is not None or one.choice == BOTH:
         words = set(_label_words(one.label))
     else:
@@ -293,10 +290,6 @@ def _words_of_choice(question: Proposal, one: Choice) -> set[str]:
         return words  # an offer is not left as it is: nobody knows what "leave it" wants of it
     apart = any(other.choice == BOTH for other in _choices(question)) and one.choice != BOTH
     return words | (_HOLDS - {"keep"} if apart else _HOLDS)
-
-
-def _names_of_yes(op: str) -> set[str]:
-    return set(map(stem, _DOES.get(op, "").split()))
 
 
 def _label_words(label: str) -> list[str]:

@@ -22,12 +22,6 @@ def names_several(matter: str) -> bool:
     return not _ALL.isdisjoint(words) or (words[-1].endswith("s") and not words[-1].endswith("ss"))
 
 
-def names_all(words: Sequence[str]) -> bool:
-    """Whether words name all there is and nothing else: "everything", "all of it"."""
-    beside = ("of", "it", "them", "those", "please")
-    return not _ALL.isdisjoint(words) and _ALL.union(beside).issuperset(words)
-
-
 def lines_named(order: Order | None, matter: str, targets: Sequence[Target]) -> list[Target]:
     """The lines that have every word that an explicit order to take something back names."""
     words = set(content_words(bare(matter))) - QUESTION_WORDS
