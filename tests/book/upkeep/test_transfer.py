@@ -513,6 +513,7 @@ def test_a_merge_leaves_out_what_the_person_wants_out(kb: Keepbook) -> None:
     for line in ("Has diabetes type 2", "Has a tabby cat", "Likes rivers"):
         source.remember(line)
         bob.remember(line)
+    source.remember("Eats at six", tags=["diabetes"])
     sent = exported(source)
     for memory in bob.list():
         bob.delete(memory.id, forever="diabetes" in memory.content)

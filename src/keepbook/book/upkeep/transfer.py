@@ -36,11 +36,11 @@ from keepbook.book.memory.memories import (
     state_name,
 )
 from keepbook.book.owners.authority import ALONE, Actor
+from keepbook.book.owners.switches import topics_told
 from keepbook.book.recall.forgotten import forgotten
 from keepbook.book.recall.rebuild import leave_words
 from keepbook.book.text.indexes.turn_index import INDEXED, put_turns
 from keepbook.book.text.indexes.word_index import mark_put_away, put_words
-from keepbook.book.text.topics import find_topics
 from keepbook.book.upkeep import import_checks
 from keepbook.book.upkeep.export_lines import (
     BEFORE_COVERS,
@@ -58,7 +58,7 @@ from keepbook.book.upkeep.hooks import upkeep_hooks
 from keepbook.book.upkeep.import_answer import Imported
 from keepbook.book.upkeep.importers.incoming import LeftOut
 from keepbook.book.upkeep.importers.known import KnownImport, LookedMemories
-from keepbook.book.upkeep.importers.write import about_topic, open_for_import
+from keepbook.book.upkeep.importers.write import about_topic, imported_words, open_for_import
 from keepbook.book.upkeep.restoring.pieces import abandon, bring_back_left, empty_book, take_steps, touch_tokens
 from keepbook.book.upkeep.restoring.replay import replay_steps
 from keepbook.errors import Conflict, Invalid, KeepbookError
@@ -332,13 +332,13 @@ class MergeWriter:
         for one in self._records[self._done :]:
             if not never or enough():
                 break
-            find_topics(one.words, never, self._sense)
+            topics_told(imported_words(one.statement(preset), preset), never, self._sense)
 
     def write_piece(self, tx: Tx, preset: Preset, enough: Callable[[], bool], progress: Callable[[int], None]) -> None:
         never, put_away = open_for_import(tx), forgotten(tx)
         while not self.is_done:
             one = self._records[self._done]
-            topics = find_topics(one.words, never, self._sense)
+            topics = topics_told(imported_words(one.statement(preset), preset), never, self._sense)
             if topics:
                 self._refused.append(LeftOut(f"line {one.number}", about_topic(topics[0])))
             elif put_away.is_forgotten(one.fields["content"], one.said_at):
@@ -351,11 +351,8 @@ class MergeWriter:
                 break
 
     def _bring(self, tx: Tx, preset: Preset, one: "_ActiveMemory") -> bool:
-        fields = dict(one.fields)
-        if preset.categories and fields.get("category") not in preset.categories:
-            fields.pop("category", None)
         try:
-            return self._keep(tx, preset, Statement(**fields, force=True))
+            return self._keep(tx, preset, one.statement(preset))
         except KeepbookError as error:
             raise broken_line(one.number, f"cannot be kept: {error.message}") from error
 
@@ -377,10 +374,12 @@ class _ActiveMemory:
     said_at: str
     fields: dict[str, Any]
 
-    @property
-    def words(self) -> str:
-        said = (self.fields.get(name) for name in ("content", "body", "subject", "summary"))
-        return "\n".join(text for text in said if text)
+    def statement(self, preset: Preset) -> Statement:
+        """What is kept of it, without a category that this book's preset does not have."""
+        fields = dict(self.fields)
+        if preset.categories and fields.get("category") not in preset.categories:
+            fields.pop("category", None)
+        return Statement(**fields, force=True)
 
 
 def _active(found: Mapping[str, list[Any]]) -> list[_ActiveMemory]:

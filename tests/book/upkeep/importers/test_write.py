@@ -168,6 +168,15 @@ def test_secrets_and_what_is_never_to_be_kept_stay_out(alice: Any) -> None:
     assert "secret" in answer.refused[1].why
 
 
+def test_nor_do_tags_and_metadata_of_what_is_never_to_be_kept(alice: Any) -> None:
+    alice.choose(never=["health"])
+    told = {"tags": ["diabetes"]}, {"metadata": {"note": "has diabetes"}}, {"metadata": {"diabetes": "yes"}}
+    answer = alice.import_(text_of([{"text": f"Likes tea {at}"} | one for at, one in enumerate((*told, {}))]))
+    assert [one.content for one in alice.list()] == ["Likes tea 3"]
+    assert [one.text for one in answer.refused] == [None] * 3
+    assert {one.why for one in answer.refused} == {"you asked never to keep anything about health"}
+
+
 def test_a_book_with_memory_switched_off_takes_nothing(alice: Any) -> None:
     alice.choose(memory=False)
     with pytest.raises(NotAllowed, match="switched off"):

@@ -21,11 +21,11 @@ from keepbook.book.memory.memories import Memory, find_row
 from keepbook.book.memory.proposals import FORGOTTEN
 from keepbook.book.owners import owners
 from keepbook.book.owners.choices import get_choices
+from keepbook.book.owners.switches import Told, topics_told
 from keepbook.book.recall.forgotten import forgotten
 from keepbook.book.text.indexes.turn_index import TurnWords, turn_words
 from keepbook.book.text.secrets import find_secrets
 from keepbook.book.text.topic_meaning import Sense
-from keepbook.book.text.topics import find_topics
 from keepbook.book.text.words import near_duplicate
 from keepbook.book.upkeep.importers.incoming import (
     Enough,
@@ -90,7 +90,7 @@ class ImportWriter:
         self._done = 0
         self._chat: _ChatUnderWay | None = None
         self._never: tuple[str, ...] = ()
-        self._verdicts: dict[str, str | None] = {}
+        self._verdicts: dict[Told, str | None] = {}
         self._words: dict[tuple[str, str], TurnWords] = {}
         self._expected: int | None = None
         self._looked = LookedMemories()
@@ -118,8 +118,9 @@ class ImportWriter:
         self._judge_by(never)
         for one in self._steps[self._done :]:
             if isinstance(one, IncomingMemory):
-                for text in (_judged_text(one, self._statement(one)), *(wording.text for wording in one.earlier)):
-                    self._verdict(text)
+                self._verdict(imported_words(self._statement(one), preset))
+                for wording in one.earlier:
+                    self._verdict(Told(wording.text))
             elif not self._looks:
                 for turn in one.turns[self._chat.turns if self._chat and self._chat.of is one else 0 :]:
                     self._words.setdefault((turn.role, turn.text), turn_words(turn.text, turn.role))
@@ -174,7 +175,7 @@ class ImportWriter:
 
     def _keep(self, one: IncomingMemory) -> ImportedItem:
         said = self._statement(one)
-        self._refuse(_judged_text(one, said))
+        self._refuse(imported_words(said, self._preset))
         before = self._known.get(said.made_by or "")
         if before is None:
             is_forgotten = self._forgotten.is_forgotten(one.text, one.since or "")
@@ -240,7 +241,7 @@ class ImportWriter:
     def _earlier(self, one: IncomingMemory, said: Statement) -> Iterator[Statement]:
         for wording in one.earlier:
             content, body = _split_line_and_body(wording.text, self._preset.content_max)
-            self._refuse(wording.text)
+            self._refuse(Told(wording.text))
             yield replace(said, content=content, body=body, valid_from=wording.since, valid_until=None)
 
     def _statement(self, one: IncomingMemory) -> Statement:
@@ -260,21 +261,21 @@ class ImportWriter:
             self._never = never
             self._verdicts.clear()
 
-    def _verdict(self, text: str) -> str | None:
-        """Why a text stays out, or None; each text is judged once."""
-        if text not in self._verdicts:
-            self._verdicts[text] = self._reason_to_stay_out(text)
-        return self._verdicts[text]
+    def _verdict(self, told: Told) -> str | None:
+        """Why words stay out, or None; the same words are judged once."""
+        if told not in self._verdicts:
+            self._verdicts[told] = self._reason_to_stay_out(told)
+        return self._verdicts[told]
 
-    def _reason_to_stay_out(self, text: str) -> str | None:
-        if secrets := find_secrets(text):
+    def _reason_to_stay_out(self, told: Told) -> str | None:
+        if secrets := find_secrets(told.content):
             return f"it holds a secret ({secrets[0].kind})"
-        if topics := find_topics(text, self._never, self._sense):
+        if topics := topics_told(told, self._never, self._sense):
             return about_topic(topics[0])
         return None
 
-    def _refuse(self, text: str) -> None:
-        why = self._verdict(text)
+    def _refuse(self, told: Told) -> None:
+        why = self._verdict(told)
         if why is not None:
             raise _StaysOut(why)
 
@@ -400,8 +401,13 @@ def about_topic(topic: str) -> str:
     return f"you asked never to keep anything about {topic}"
 
 
-def _judged_text(one: IncomingMemory, said: Statement) -> str:
-    return "\n".join(filter(None, (said.content, said.body, one.subject, said.summary)))
+def imported_words(said: Statement, preset: Preset) -> Told:
+    """All words of a memory that comes in: its texts, and its labels. Nobody chose the name of a preset's category."""
+    texts = filter(None, (said.content, said.body, said.subject, said.summary))
+    category = None if preset.categories else said.category
+    named = filter(None, (said.subject, said.scope, category))
+    pairs = (word for pair in (said.metadata or {}).items() for word in pair)
+    return Told("\n".join(texts), labels=(*named, *(said.tags or ()), *pairs))
 
 
 def _split_line_and_body(text: str, most: int) -> tuple[str, str | None]:
