@@ -250,7 +250,10 @@ def test_deleting_a_chat_can_take_the_memories_learned_from_it_along(alice: Any,
     assert set(alice.threads.learned(chat.id)) == {learned.id, corrected.id}
     alice.threads.delete(chat.id)
     assert alice.list().total == 3
+    alice.delete(corrected.id)
     alice.threads.restore(chat.id)
+    assert set(ids(alice.list())) == {elsewhere.id, learned.id}, "what the person deleted by itself stays in the trash"
+    alice.restore(corrected.id)
     alice.threads.delete(chat.id, memories=True)
     assert ids(alice.list()) == [elsewhere.id]
     assert {memory.id for memory in alice.list(state="trash")} == {learned.id, corrected.id, dropped.id}

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, and_, bindparam, case, exists, false, or_, select
+from sqlalchemy import ColumnElement, and_, bindparam, case, exists, or_, select
 
 from keepbook.book.chats.threads import Thread
 from keepbook.book.ground import stored_json
@@ -16,6 +16,7 @@ from keepbook.book.ledger import ledger
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
+from keepbook.storage.tables.ledger import ledger as ledger_entries
 from keepbook.storage.tables.memory import memories, versions
 
 
@@ -38,12 +39,18 @@ def learned_from(tx: Tx, thread_id: str) -> list[str]:
 
 
 def trashed_with_chat(tx: Tx, thread: Thread) -> list[str]:
-    """The memories that were moved to the trash together with their chat."""
-    gone = None
-    if thread.deleted_at:
-        gone = stamp(thread.deleted_at)
-    along = (memories.c.trashed_at >= gone, memories.c.trashed_at <= later(gone, minutes=5)) if gone else (false(),)
-    return _memory_ids(tx, thread.id, *along)
+    """The memories that were moved to the trash together with their chat; none that the person deleted by itself."""
+    if thread.deleted_at is None:
+        return []
+    gone = stamp(thread.deleted_at)
+    with_it = exists().where(
+        ledger_entries.c.owner == tx.owner,
+        ledger_entries.c.seq == memories.c.event,
+        or_(ledger_entries.c.thread_id == thread.id, ledger_entries.c.actor != "person"),
+    )
+    return _memory_ids(
+        tx, thread.id, memories.c.trashed_at >= gone, memories.c.trashed_at <= later(gone, minutes=5), with_it
+    )
 
 
 def _memory_ids(tx: Tx, thread_id: str, *where: ColumnElement[bool]) -> list[str]:

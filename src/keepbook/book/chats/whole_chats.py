@@ -2,6 +2,7 @@
 others write. The answer to a `keyed` request is stored in the last transaction."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from keepbook.book.chats import going, learned_memories, threads
 from keepbook.book.chats.threads import Thread
@@ -16,7 +17,7 @@ def delete_chat(book: OpenBook, thread_id: str, keyed: Keyed | None, *, memories
     """Move a chat to the trash, or remove it at once."""
     if forever:
         book.ask("chats.purge")
-    along = _along(book, changes.delete)
+    along = _along(book, changes.delete, thread_id)
     with book.writing() as (tx, preset):
         heed_answer(tx, keyed)
         refuse_persons_chat(book, tx, thread_id)
@@ -36,7 +37,7 @@ def delete_chat(book: OpenBook, thread_id: str, keyed: Keyed | None, *, memories
 
 def restore_chat(book: OpenBook, thread_id: str, keyed: Keyed | None) -> Thread:
     """Bring a chat back from the trash or the archive."""
-    along = _along(book, changes.restore_memory)
+    along = _along(book, changes.restore_memory, thread_id)
     by_person, hours = book.hand.is_person, book.close_after_hours
     with book.writing() as (tx, preset):
         heed_answer(tx, keyed)
@@ -50,5 +51,9 @@ def restore_chat(book: OpenBook, thread_id: str, keyed: Keyed | None) -> Thread:
         return answered(tx, back, keyed)
 
 
-def _along(book: OpenBook, change: Callable[..., object]) -> learned_memories.WithTheirChat:
-    return learned_memories.WithTheirChat(book, lambda tx, preset, id: change(tx, book.origin, preset, id))
+def _along(book: OpenBook, change: Callable[..., object], thread_id: str) -> learned_memories.WithTheirChat:
+    """What the person does to a chat's memories together with the chat names it in the ledger."""
+    origin = book.origin
+    if origin.actor == "person":
+        origin = replace(origin, thread_id=thread_id)
+    return learned_memories.WithTheirChat(book, lambda tx, preset, id: change(tx, origin, preset, id))
