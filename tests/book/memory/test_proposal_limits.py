@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from keepbook.book.memory import review
 from keepbook.book.owners.authority import Actor
 from keepbook.errors import LimitReached, NotAllowed
 
@@ -45,6 +46,27 @@ def test_of_one_agent_twenty_proposals_wait_and_three_about_one_memory(kb: Any, 
     alice.proposals.decline(waiting[0].id)
     leave(agent, mine[0], 60)
     assert alice.verify().ok
+
+
+def test_of_what_agents_call_contradictory_twenty_pairs_wait_and_three_of_one_memory(kb: Any, alice: Any) -> None:
+    agent = kb.book("alice", by="agent")
+    lines = [alice.remember(f"Has a cousin in town number {nth}", force=True).id for nth in range(42)]
+    for nth in range(1, 4):
+        wrong = agent.link(lines[0], lines[nth], "contradicts")
+    with pytest.raises(LimitReached, match="3 contradictions") as refused:
+        agent.link(lines[4], lines[0], "Contradicts")
+    assert (refused.value.code, refused.value.details["limit"]) == ("limit_reached", 3)
+    agent.link(lines[4], lines[0], "relates_to")
+    for nth in range(4, 21):
+        agent.link(lines[nth], lines[nth + 20], "contradicts")
+    with pytest.raises(LimitReached, match="20 contradictions"):
+        agent.link(lines[1], lines[41], "contradicts")
+    taken = agent.unlink(wrong.id)
+    agent.link(lines[1], lines[41], "contradicts")
+    with pytest.raises(LimitReached, match="20 contradictions"):
+        agent.undo(taken.event)
+    alice.link(lines[2], lines[41], "contradicts")
+    assert review.count_waiting(alice) == 21
 
 
 def test_what_closing_offers_of_turns_an_agent_recorded_counts_as_left_by_it(kb: Any, alice: Any) -> None:

@@ -18,14 +18,17 @@ from keepbook.book.memory.likeness.put_away import refuse_words
 from keepbook.book.memory.memories import Memory, Version, find_row, resolve, to_state, to_version, version_rows
 from keepbook.book.memory.memory_json import row_to_memory
 from keepbook.book.owners.switches import Told
-from keepbook.errors import Conflict, Invalid, NotAllowed, NotFound
+from keepbook.errors import Conflict, Invalid, LimitReached, NotAllowed, NotFound
 from keepbook.presets import Preset
 from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
+from keepbook.storage.tables.ledger import ledger as ledger_entries
 from keepbook.storage.tables.memory import links, memories
 
 RELATIONS = ("relates_to", "contradicts", "supersedes", "because_of")
 """The usual relations; any other short word may be used."""
+MOST_OF_AGENTS, MOST_OF_MEMORY = 20, 3
+"""So many pairs that agents call contradictory wait for the person: in all, and of one memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +71,8 @@ def link(tx: Tx, origin: Origin, from_ref: str, to_ref: str, relation: str) -> L
     if row is not None:
         return to_link(row)
     refuse_words(tx, origin, Told(labels=(relation,)))
+    if origin.is_agent and word == "contradicts":
+        _refuse_too_many(tx, (from_id, to_id))
     at = ledger.begin_entry(tx)
     id = new_id()
     after = {
@@ -100,6 +105,8 @@ def set_removed(tx: Tx, origin: Origin, action: str, id: str, *, removed: bool, 
     row = _find(tx, id)
     if not removed and _standing(tx, row.from_id, row.to_id, row.relation) is not None:
         raise Conflict(f"not undone: {row.from_id} and {row.to_id} were linked anew; undo that first", code="touched")
+    if not removed and origin.is_agent and row.relation == "contradicts":
+        _refuse_too_many(tx, (row.from_id, row.to_id))
     at = ledger.begin_entry(tx)
     before = {name: getattr(row, name) for name in ("id", "from_id", "to_id", "relation", "created_at", "removed_at")}
     removed_at = None
@@ -121,6 +128,26 @@ def set_removed(tx: Tx, origin: Origin, action: str, id: str, *, removed: bool, 
     changed = update(links).where(links.c.owner == tx.owner, links.c.id == id)
     tx.conn.execute(changed.values(removed_at=after["removed_at"], event=event))
     return to_link(row, event)
+
+
+# Rules
+
+
+def _refuse_too_many(tx: Tx, ends: tuple[str, str]) -> None:
+    """Refuse an agent that says of more lines than a person can look at that they contradict each other: of each pair
+    they are asked."""
+    waiting = _CONTRADICTED_BY_AGENTS.tuples(tx.conn, {"owner": tx.owner})
+    for id in ends:
+        if sum(id in pair for pair in waiting) >= MOST_OF_MEMORY:
+            raise LimitReached(
+                f"{MOST_OF_MEMORY} contradictions of memory {id} wait for the person already; wait for their answer",
+                limit=MOST_OF_MEMORY,
+            )
+    if len(waiting) >= MOST_OF_AGENTS:
+        raise LimitReached(
+            f"{MOST_OF_AGENTS} contradictions wait for the person already; wait for their answer",
+            limit=MOST_OF_AGENTS,
+        )
 
 
 # Queries
@@ -149,8 +176,16 @@ _ALL = PreparedStatement(_stand())
 _OF_ONE = PreparedStatement(_stand().where(or_(links.c.from_id == bindparam("id"), links.c.to_id == bindparam("id"))))
 
 
-CONTRADICTS = PreparedStatement(_stand().where(links.c.relation == "contradicts"))
+_contradicting = _stand().where(links.c.relation == "contradicts")
+CONTRADICTS = PreparedStatement(_contradicting)
 """The links between lines that say opposite things."""
+_CONTRADICTED_BY_AGENTS = PreparedStatement(
+    _contradicting.join(
+        ledger_entries, and_(ledger_entries.c.owner == links.c.owner, ledger_entries.c.seq == links.c.event)
+    )
+    .where(ledger_entries.c.actor == "agent")
+    .with_only_columns(links.c.from_id, links.c.to_id)
+)
 
 
 def memory_detail(tx: Tx, id: str, now: str, preset: Preset) -> MemoryDetail:
