@@ -200,7 +200,7 @@ def test_an_export_that_was_cut_or_altered_is_refused(run: Run) -> None:
 
 
 @on_sqlite
-def test_files_that_cannot_be_read_or_written(run: Run, tmp_path: Path) -> None:
+def test_files_that_cannot_be_read_or_written(run: Run, tmp_path: Path, book_url: str) -> None:
     run("remember", "Likes tea")
     (tmp_path / "there").write_bytes(b"\xff\xfe")
     refused(run("import", tmp_path / "missing.jsonl"), "missing.jsonl", "check its name")
@@ -211,6 +211,9 @@ def test_files_that_cannot_be_read_or_written(run: Run, tmp_path: Path) -> None:
         refused(run(command, tmp_path), "is a folder")
         refused(run(command, tmp_path / "nowhere" / "file"), "does not exist", "make it first")
         refused(run(command, os.devnull, "--force"), "not a plain file")
+        for end in ("", "-wal", "-shm"):
+            refused(run(command, f"{book_url}{end}", "--force"), "the book itself, or its log")
+    assert run("verify").code == 0
     assert not Path(os.devnull).is_file()
 
 

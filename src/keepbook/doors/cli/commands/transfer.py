@@ -50,7 +50,7 @@ def export(
             call.book.export(_count_lines(utf8(sys.stdout), told))
         return
     with (
-        new_file(file, force=force) as path,
+        new_file(file, force=force, book=call.file) as path,
         show_progress("Exporting") as told,
         path.open("w", encoding="utf-8") as out,
     ):
@@ -201,7 +201,7 @@ def backup(
         raise NotFound(f"there is no book at {source} to copy", field="db")
     if source is not None:
         call.keepbook.facts()  # refuses what is not a book, with its own words
-    with new_file(file, force=force) as path, show_progress("Copying"):
+    with new_file(file, force=force, book=call.file) as path, show_progress("Copying"):
         back_up(call.admin_place, path, busy_seconds=call.settings.busy_seconds)
         size = path.stat().st_size
     call.answer({"file": file, "bytes": size}, _backed_up)
@@ -272,9 +272,13 @@ def _erase_sheet(paper: Paper, receipt: "Receipt") -> None:
 
 
 @contextmanager
-def new_file(name: str, *, force: bool) -> Iterator[Path]:
-    """A file to fill; it takes its name when all went well, and leaves nothing behind when not."""
+def new_file(name: str, *, force: bool, book: Path | None = None) -> Iterator[Path]:
+    """A file to fill; it takes its name when all went well, and leaves nothing behind when not. It never takes the
+    place of the `book` or its log."""
     target = Path(name).expanduser().resolve()  # a link stays one: what it points to is replaced
+    parts = [Path(f"{book.resolve()}{end}") for end in ("", "-wal", "-shm")] if book else []
+    if target in parts or any(one.exists() and target.exists() and one.samefile(target) for one in parts):
+        raise Invalid(f"{target} is the book itself, or its log; choose another name", field="file")
     if target.is_dir():
         raise Invalid(f"{target} is a folder; name a file in it", field="file")
     if target.exists() and not target.is_file():
