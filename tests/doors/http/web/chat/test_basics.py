@@ -334,7 +334,7 @@ def test_an_incognito_chat_is_marked_wherever_it_is_named(client: TestClient, ta
     chat = talk("Hello", incognito=True)
     page = client.get(f"/chat/{chat.id}").text
     assert '<span class="sr">incognito</span>' in page
-    assert "Incognito: your book is not read, and nothing goes into it" in page
+    assert "Incognito: apart from your book" in page
     assert "<span>Incognito chat</span>" in page
     for path in ("/search?all=1", f"/chat/{chat.id}/manage"):
         assert f'<a href="/chat/{chat.id}">Incognito chat</a>' in client.get(path).text
