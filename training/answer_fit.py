@@ -2,7 +2,7 @@
 
     python -m training.answer_fit
 
-From the books of `c.jsonl` and the half of `b.jsonl` that is `seen`: what `answering.py` says of them was learned from
+From the half of `b.jsonl`, `c.jsonl` and `d.jsonl` that is `seen`: what `answering.py` says of them was learned from
 others (`a.jsonl`, `training/answers_fit.py`). Logistic regression by Newton's steps, which always ends at the same
 weights.
 """
@@ -18,11 +18,11 @@ from keepbook import Keepbook
 from keepbook.book.recall.people import names_of_relations
 from keepbook.models.embedders.bundled import find_bundled
 from keepbook.models.notebook.reply.answer_score import WEIGHTS, features_of, learned_of, parse_question
-from keepbook.models.notebook.reply.lookup import ADDRESSING
+from keepbook.models.notebook.reply.lookup import ADDRESSING, likenesses_of
 from training.answer_floor import half_of
 
 FOLDER = Path(__file__).parent / "answers"
-FILES = ("b", "c")
+FILES = ("b", "c", "d")
 HELD_BACK = 2.0
 """How far the weights are held back towards nothing."""
 
@@ -38,7 +38,7 @@ def pairs_of(embedder: str) -> Iterator[Pair]:
     with Keepbook(":memory:", embedder=embedder) as kb:
         for name in FILES:
             for row in map(json.loads, (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()):
-                asked = [q for q in row["questions"] if name == "c" or half_of(row["id"], q["q"]) == "seen"]
+                asked = [q for q in row["questions"] if half_of(row["id"], q["q"]) == "seen"]
                 yield from (Pair(seen, answers) for seen, answers in _pairs_of_book(kb.book(row["id"]), row, asked))
 
 
@@ -49,19 +49,12 @@ def _pairs_of_book(book: Any, row: Any, asked: list[Any]) -> Iterator[tuple[dict
     for one in asked:
         question = parse_question(one["q"], called, ADDRESSING)
         hits = book.recall(one["q"], limit=8)
-        for hit in hits:
-            rival = max((other.likeness for other in hits if other is not hit), default=0.0)
-            yield (
-                features_of(
-                    question,
-                    hit.content,
-                    hit.subject,
-                    hit.likeness,
-                    rival,
-                    learned_of(one["q"], hit.content, book.meaning),
-                ),
-                number[hit.id] in one["answer"],
-            )
+        likenesses = likenesses_of(question, hits, (), book.meaning)
+        for at, hit in enumerate(hits):
+            rival = max((likeness for place, likeness in enumerate(likenesses) if place != at), default=0.0)
+            learned = learned_of(one["q"], hit.content, book.meaning)
+            seen = features_of(question, hit.content, hit.subject, likenesses[at], rival, learned)
+            yield seen, number[hit.id] in one["answer"]
 
 
 def learn(pairs: list[Pair]) -> dict[str, float]:

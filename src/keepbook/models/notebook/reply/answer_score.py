@@ -24,7 +24,7 @@ from keepbook.patterns import regex
 WEIGHTS = Path(__file__).parent / "answer_weights.toml"
 MUCH_LIKE, USUAL_LIKE = 0.5, 0.3
 """From the one on likeness counts more; a line without rivals is held against the other."""
-ANSWERS, NEAR = 0.6, 0.2
+ANSWERS, NEAR = 0.5, 0.2
 """From the one on a line is told as the answer, from the other on it is shown as the nearest there is."""
 LACKING = 0.4
 """How sure a line is, by words alone, that has all words of a question but is not sure to answer."""
@@ -98,6 +98,7 @@ def features_of(
     """What is seen in a question and a line. `best_other` is the likeness of the likest other line;
     `learned` are the log-odds of `answering.py`, or 0."""
     every = stems_of(line, subject)
+    words, people = _words_seen(asked, every, likeness), _people_seen(asked, line, subject, every, likeness)
     return {
         "learned": learned,
         "likeness": likeness,
@@ -105,8 +106,9 @@ def features_of(
         "ahead of the others": likeness - max(best_other, USUAL_LIKE),
         "numbers missing": float(not asked.numbers <= numbers(line)),
         "long line": float(len(tokens(line)) > LONG),
-        **_words_seen(asked, every, likeness),
-        **_people_seen(asked, line, subject, every, likeness),
+        "own line with all of its words": words["all of its words"] * people["own question, own line"],
+        **words,
+        **people,
     }
 
 

@@ -183,14 +183,22 @@ def _rate_lines(
     asked: ParsedQuestion, hits: Sequence[Hit], others: Sequence[Memory], sense: Sense | None
 ) -> list[_Rated]:
     lines: list[Memory] = [*hits, *others]
-    # A line that was written a moment ago was found by its words alone: its vector comes later.
+    like = likenesses_of(asked, hits, others, sense)
+    scores = score_texts(asked, [(one.content, one.subject) for one in lines], like, sense)
+    return [_Rated(*one) for one in zip(lines, scores, like, strict=True)]
+
+
+def likenesses_of(
+    asked: ParsedQuestion, hits: Sequence[Hit], others: Sequence[Memory], sense: Sense | None
+) -> list[float]:
+    """How like a question each hit and each other line is. What was found by its words alone, as a line that was
+    written a moment ago and has no vector yet, is embedded here."""
+    lines: list[Memory] = [*hits, *others]
     known = {hit.id: hit.likeness for hit in hits if hit.likeness > 0}
     without = [one for one in lines if one.id not in known]
     texts = [one.content for one in without]
     known |= zip([one.id for one in without], _likenesses(asked, texts, sense), strict=True)
-    like = [known[one.id] for one in lines]
-    scores = score_texts(asked, [(one.content, one.subject) for one in lines], like, sense)
-    return [_Rated(*one) for one in zip(lines, scores, like, strict=True)]
+    return [known[one.id] for one in lines]
 
 
 def _sure_texts(asked: ParsedQuestion, texts: Sequence[str], sense: Sense | None) -> list[int]:
