@@ -138,7 +138,7 @@ def test_what_was_said_later_of_what_a_line_names_is_told_with_it(kb: Keepbook) 
     for line in ("I drive a 2012 Volvo V60", "I live in Oslo", "I've traded the Volvo for a Tesla Model Y"):
         alice.remember(line, force=True)
     alice.reindex()
-    reply = say(kb, alice.threads.start(preset="general"), "What car do I drive?")
+    reply = say(kb, alice.threads.start(preset="general"), "Which Volvo do I drive?")
     assert reply.index("Tesla") < reply.index("V60")
     assert "Oslo" not in reply
 
