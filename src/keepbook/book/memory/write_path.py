@@ -10,7 +10,7 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import and_, bindparam, insert, or_, select, update
 
 from keepbook.book.ground import due
 from keepbook.book.ground.limits import TRASH_DAYS, clean_confidence, clean_share, shown_number
@@ -46,6 +46,7 @@ from keepbook.storage.database import Tx
 from keepbook.storage.prepared_statement import PreparedStatement
 from keepbook.storage.tables import TableSet
 from keepbook.storage.tables.declare import rules_of
+from keepbook.storage.tables.ledger import ledger as entries
 from keepbook.storage.tables.memory import memories, versions
 
 
@@ -362,11 +363,10 @@ def words_of_line(said: Any, state: State, preset: Preset, *, own: str | None = 
 
 
 def is_persons_word(tx: Tx, row: Any, state: State | None) -> bool:
-    """Whether the person typed it, or confirmed or promoted what somebody else had noted."""
-    if row.source == "profile":
+    """Whether the person typed it, in this version or an earlier one that a tool changed for them, or confirmed or
+    promoted what somebody else had noted."""
+    if _TYPED.first(tx.conn, {"owner": tx.owner, "memory_id": row.id, "version": row.version}) is not None:
         return True
-    if row.source == "chat" and row.written_by is None and ledger.get_row(tx, row.event).actor == "person":
-        return True  # the person said it in a chat; words that a tool chose have a `written_by`
     promoted = row.source in AUTOMATIC and row.confidence == "asserted"
     if state is None or not (promoted or state.last_confirmed_at):
         return False
@@ -408,6 +408,21 @@ _STATE = PreparedStatement(
         }
     )
 )
+
+_TYPED = PreparedStatement(
+    select(versions.c.version)
+    .select_from(versions.join(entries, and_(entries.c.owner == versions.c.owner, entries.c.seq == versions.c.event)))
+    .where(versions.c.owner == bindparam("owner"), versions.c.memory_id == bindparam("memory_id"))
+    .where(versions.c.version <= bindparam("version"))
+    .where(
+        or_(
+            versions.c.source == "profile",
+            and_(versions.c.source == "chat", versions.c.written_by.is_(None), entries.c.actor == "person"),
+        )
+    )
+    .limit(1)
+)
+"""A version that the person typed, or said in a chat; words that a tool chose have a `written_by`."""
 
 
 @cache
