@@ -734,6 +734,25 @@ def test_what_came_in_before_the_end_is_answered(kb: Keepbook, alice: Book, serv
     assert alice.threads.list()[0].turns == 4
 
 
+@on_sqlite
+def test_the_end_waits_once_for_a_telegram_that_is_away_and_keeps_what_was_said(
+    alice: Book, serve: Serve, api: BotApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("keepbook.doors.telegram.bot.ENDING_SECONDS", 0.1)
+    liked = ["green tea", "rye bread", "cold rain"]
+    with serve(first_wait=1.0) as bot:
+        api.ask(ALICE, "/help")
+        api.troubles["sendMessage"] += [broken()] * 100
+        for each in liked:
+            api.write(ALICE, f"Remember that I like {each}")
+        api.wait_until_fetched()
+        tried = api.times("sendMessage")
+        bot.stop()
+    assert bot.notes.count(f"An answer to chat {ALICE} could not be sent (NetworkError).") == 3
+    assert api.times("sendMessage") <= tried + 2  # the one under way, and one after the time
+    assert all(each in alice.block() for each in liked)
+
+
 # --- the program -----------------------------------------------------------------------------------------
 
 PROGRAM = [sys.executable, "-m", "keepbook", "telegram"]

@@ -45,6 +45,8 @@ from keepbook.patterns import regex
 MOST_TRIES = 6  # of one request to Telegram
 LONGEST_WAIT = 300.0
 """If Telegram asks us to wait longer than so many seconds, the message is given up: its chat would have to wait too."""
+ENDING_SECONDS = 10.0
+"""How long after the bot was told to end a request that fails is tried again, all requests together."""
 TYPING_AFTER, TYPING_SECONDS = 0.3, 4.0
 """When "typing" is first shown, and how often again: Telegram shows it for five seconds."""
 MOST_AT_ONCE = 256  # updates that are processed at a time
@@ -81,9 +83,10 @@ class Bot:
         self._albums: dict[int, str] = {}
         self._away = self._refused = False
         self._stop = asyncio.Event()
+        self._patience = _Patience(first_wait)
         _keep_quiet()
         builder: Any = ApplicationBuilder().token(token).job_queue(None).concurrent_updates(_InOrder())
-        builder = builder.rate_limiter(_Patience(first_wait)).get_updates_request(_Line(self._see_status))
+        builder = builder.rate_limiter(self._patience).get_updates_request(_Line(self._see_status))
         if base_url is not None:
             place = base_url.rstrip("/")
             builder = builder.base_url(f"{place}/bot").base_file_url(f"{place}/file/bot")
@@ -98,6 +101,7 @@ class Bot:
         self._stop = stop
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "telegram"))
         noting = asyncio.create_task(stay_known(self._keepbook.servers, stop))
+        ending = asyncio.create_task(self._patience.end_after(stop))
         try:
             async with self._app, self._polling():
                 self._welcome()
@@ -113,6 +117,7 @@ class Bot:
             ) from None
         finally:
             stop.set()
+            ending.cancel()
             await noting
             await self._app.bot.shutdown()  # the library leaves its connections open if the start fails
         if self._refused:  # raised here and not in `except`, because the library's error quotes the token
@@ -334,14 +339,24 @@ class _InOrder(BaseUpdateProcessor):
 
 class _Patience(BaseRateLimiter[int]):
     """Repeats a request that Telegram refuses for now: after the time that it asks for, else after a wait that
-    doubles."""
+    doubles. When the bot ends, what Telegram does not take is given up after `ENDING_SECONDS`."""
 
     def __init__(self, first_wait: float) -> None:
         self._first_wait = first_wait
+        self._over = asyncio.Event()
+        self._unreachable = False
+
+    async def end_after(self, stop: asyncio.Event) -> None:
+        """Wait for the stop, and from some time after it repeat nothing more."""
+        await stop.wait()
+        await asyncio.sleep(ENDING_SECONDS)
+        self._over.set()
 
     async def process_request(
         self, callback: HandlerFunction, args: Any, kwargs: Any, endpoint: str, data: Any, rate_limit_args: int | None
     ) -> Any:
+        if self._unreachable:
+            raise NetworkError("given up, as the bot ends")
         for tried in range(1, MOST_TRIES + 1):
             try:
                 return await callback(*args, **kwargs)
@@ -349,7 +364,9 @@ class _Patience(BaseRateLimiter[int]):
                 wait = self._wait(error, tried)
                 if wait is None or endpoint == "sendChatAction":
                     raise
-            await asyncio.sleep(wait)
+                if await _within(wait, self._over):
+                    self._unreachable = not isinstance(error, RetryAfter)
+                    raise
         raise AssertionError  # the last try answered or raised
 
     def _wait(self, error: TelegramError, tried: int) -> float | None:
