@@ -674,12 +674,14 @@ def test_a_conflict_changes_the_persons_word_only_with_a_yes(kb: Any, alice: Any
     assert (forgotten.state, forgotten.archived_reason) == ("archived", "user_corrected")
 
 
-def test_a_yes_to_what_is_there_no_more_is_refused_and_still_waits(kb: Any, alice: Any) -> None:
+def test_a_yes_to_what_is_there_no_more_is_refused_and_waits_until_it_is_back(kb: Any, alice: Any) -> None:
     own = alice.remember("Lives in Oslo")
     moved = propose(kb, "Lives in Bergen", nature="conflict", op="update", memory_id=own.id)
     alice.forget(own.id)
     with pytest.raises(Conflict):
         alice.proposals.accept(moved.id)
+    assert alice.proposals.list() == []  # nothing is asked about a line that is out of the book
+    alice.restore(own.id)
     assert ids(alice.proposals.list()) == [moved.id]
     alice.delete(own.id, forever=True)  # and what was erased is proposed no more
     assert alice.proposals.list() == []

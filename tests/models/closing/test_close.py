@@ -1175,12 +1175,15 @@ def test_the_sweep_empties_the_trash_of_memories_and_chats_and_ends_proposals(kb
     use(kb, Reader([add("Owns a small boat", category="context")]))
     chat = began(kb, "I own a boat")
     chat.close()
+    use(kb, Reader())
+    other = began(kb, "Hello")
+    other.close()
     memory = alice.remember("Has a secret wish")
     alice.delete(memory.id)
-    alice.threads.delete(chat.id)
+    alice.threads.delete(other.id)
     clock.forward(days=31)
     swept = kb.sweep()
-    assert swept.done == {"archive": 1, "purge": 1, "purge_chat": 1, "expire": 1}
+    assert swept.done == {"archive": 2, "purge": 1, "purge_chat": 1, "expire": 1}
     assert swept.failed == []
     assert alice.list(state="trash").total == 0
     assert (alice.threads.list(trash=True), alice.proposals.list()) == ([], [])

@@ -59,7 +59,7 @@ def understood(kb: Keepbook) -> Callable[[str], str]:
 
     def answered(text: str) -> str:
         loaded = load_context(alice, chat.id, text)
-        read, _ = turn._decide(loaded, text)
+        read, _ = turn._decide(alice, loaded, text)
         message = Message(**{"turn": 1, "role": "user", "text": text, "at": loaded.scene.now} | _rest())
         view = turn.view_of(turn.TurnTaken(message, (), loaded, read), alice.meaning)
         said = (PromptMessage("user", text),)

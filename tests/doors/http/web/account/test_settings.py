@@ -223,10 +223,10 @@ def test_the_ledger_is_verified(client: TestClient, alice: Any) -> None:
 
 
 def test_a_broken_ledger_is_named(client: TestClient, alice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from keepbook.book import operations as books
+    from keepbook.book.ledger import verify
     from keepbook.book.ledger.verify import Verification
 
-    monkeypatch.setattr(books, "verify", lambda *_: Verification(False, 9, 4, "its text was altered"))
+    monkeypatch.setattr(verify, "verify", lambda *_: Verification(False, 9, 4, "its text was altered"))
     page = client.get("/settings?verify=1").text
     assert "Entry № 4 does not hold: its text was altered." in page
 

@@ -124,7 +124,7 @@ def test_the_panel_opens_in_place_and_is_true_at_once_and_after_a_reload(person:
         person.get_by_label("Message").press("Enter")
         expect(person.locator(".turn:not([aria-busy]) .said").last).to_contain_text(said)
     expect(given).to_contain_text("What this chat knew")
-    expect(person.locator("#chat-head")).to_contain_text("from this chat")
+    expect(person.locator("#chat-head")).to_contain_text("looked for when you leave this chat")
     buttons = person.get_by_role("link", name="What it saw")
     names = buttons.evaluate_all("all => all.map(one => one.innerText)")
     assert len(set(names)) == len(names), "replies of one minute are told apart"
