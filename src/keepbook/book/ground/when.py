@@ -133,7 +133,7 @@ def zone_named(name: str, *, field: str = "zone") -> ZoneInfo:
 
 
 def instant(value: str | datetime | date | None, *, field: str, zone: str = "UTC") -> str | None:
-    """The stamp of an ISO 8601 text, a datetime or a date; None stays None.
+    """The stamp of an ISO 8601 text, a day such as 05.01.2027, a datetime or a date; None stays None.
 
     A period means its start ("2026-03": the first instant of March). What carries no offset is read in
     `zone`; a wall-clock time that summer time skips moves on by what is missing.
@@ -166,10 +166,15 @@ _ISO = regex(
     r" ?(?P<offset>Z|(?P<sign>[+-])(?P<ahead>\d\d)(?::?(?P<ahead_minute>[0-5]\d))?)?)?)?)?",
     re.ASCII | re.IGNORECASE,
 )
+_DOTTED = regex(r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})", re.ASCII)
 
 
 def _iso(text: str) -> TimeSpan | None:
-    """The year, month, day or instant that an ISO 8601 text names; None if it is no such text."""
+    """The year, month, day or instant that an ISO 8601 text names, or the day of `05.01.2027` (5 January); None if it
+    is no such text."""
+    dotted = _DOTTED.fullmatch(text)
+    if dotted is not None:
+        text = f"{dotted['year']}-{dotted['month']:0>2}-{dotted['day']:0>2}"
     found = _ISO.fullmatch(text)
     if not found:
         return None
@@ -232,7 +237,7 @@ def parse_date_words(text: str, *, moment: datetime, zone: str, end: bool = Fals
     | … a week, month, season, quarter, year  | its first instant         | its first instant: up to March |
     | end of …, through …                     | the last instant of it    | the last instant of it         |
     | start of … · early, mid, late …         | the first instant of that | the first instant of that      |
-    | ISO 8601                                | its first instant         | its first instant              |
+    | ISO 8601, or 05.01.2027 (5 January)     | its first instant         | its first instant              |
     | for 2 years                             | two years ago             | in two years                   |
     | now · 3 hours ago · Friday at 15:00     | that instant              | that instant                   |
 

@@ -30,8 +30,6 @@ class Enough(Exception):
     """Raised to stop an import: what has come in stays, the rest is left out."""
 
 
-_DOTTED = regex(r"^\s*(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})\s*$", anchored=True)
-
 _WORD = regex(r"\w+")
 
 
@@ -312,9 +310,6 @@ def parse_source_time(value: Any) -> str | None:
             return instant(datetime.fromtimestamp(value, UTC), field="date")
         except (ValueError, OverflowError, OSError):
             raise Invalid(f"{value!r} is no date", field="date") from None
-    dotted = _DOTTED.match(str(value))
-    if dotted is not None:
-        value = f"{dotted['year']}-{dotted['month']:0>2}-{dotted['day']:0>2}"
     return instant(str(value), field="date")
 
 
