@@ -12,7 +12,7 @@ from keepbook.book.ground.when import stamp
 from keepbook.book.owners import authority
 from keepbook.demo.stage import demo_settings
 from keepbook.doors.http.app import create_app
-from keepbook.errors import NotAllowed
+from keepbook.errors import Invalid, NotAllowed
 from keepbook.settings import load_settings
 
 
@@ -119,7 +119,7 @@ def test_a_bound_token_reaches_its_own_runs_and_nothing_else(kb: Keepbook, alice
     mine, other = alice.agents.create("Mine"), alice.agents.create("Other")
     run, theirs = (alice.runs.queue(agent.id, "manual", prompt="Look") for agent in (mine, other))
     alice.remember("Is allergic to nuts")
-    bound = key(kb, "agent", "read", "write", "admin", agent=mine.id)
+    bound = key(kb, "agent", "read", "write", agent=mine.id)
     before = exported(alice)
     for path in ("/api/export", "/api/chat/threads", "/api/memory/", "/api/memory/ledger", "/api/journal"):
         assert (bound.get(path).status_code, bound.get(path).json()["code"]) == (403, "bound"), path
@@ -156,11 +156,14 @@ def test_kinds_and_scopes_of_tokens_only_go_down(kb: Keepbook, alice: Any) -> No
         got = maker.post("/api/tokens", json=wanted)
         return got.status_code, got.json().get("code", "")
 
-    agent = key(kb, "agent", "read", "write", "admin")
+    agent = key(kb, "agent", "read", "write")
     assert make(agent, kind="person", scopes=["read", "write", "admin"]) == (403, "person_only")
     assert make(agent, kind="agent", scopes=["read"]) == (403, "person_only")
     person = key(kb, "person", "read", "admin")
     assert make(person, kind="agent", scopes=["read"])[0] == 201
+    assert make(person, kind="agent", scopes=["read", "admin"]) == (422, "invalid")
+    with pytest.raises(Invalid, match="of kind agent the scopes are of read, write, metrics, resolve"):
+        key(kb, "agent", "admin")
     assert make(person, kind="person", scopes=["write"]) == (403, "scope")
     assert make(person, kind="service", scopes=["read"]) == (403, "service_token")
     service = kb.tokens.create(kind="service", scopes=("read", "write", "admin")).token
@@ -236,7 +239,7 @@ def test_a_proxy_that_adds_nothing_is_known_by_how_it_speaks(kb: Keepbook) -> No
 
 def test_an_agent_neither_makes_nor_changes_agents(kb: Keepbook, alice: Any) -> None:
     desk = alice.agents.create("Desk")
-    agent = key(kb, "agent", "read", "write", "admin")
+    agent = key(kb, "agent", "read", "write")
     before = exported(alice)
     for method, path, body in (
         ("POST", "/api/agents", {"name": "Mine", "adapter": "claude-cli"}),

@@ -46,6 +46,7 @@ def on(engine: str) -> Any:
 
 EXPECTED = authority_lines()
 ALL = ("read", "write", "admin")
+USUAL = ("read", "write")
 NOWHERE = "zzzzzzzz"
 NOW = "2026-12-31T09:00:00Z"
 BODIES: dict[str, Any] = {
@@ -160,9 +161,10 @@ def house(kb: Keepbook, clock: Clock) -> House:
 
     for scopes in (ALL, ("read",), ("write",), ("admin",)):
         add("person", scopes)
+    for scopes in (USUAL, ("read",), ("write",)):
         add("agent", scopes, kind="agent")
-    add("bound", ALL, kind="agent", agent=ids["mine"])
-    add("told", ALL, kind="agent", agent=ids["told"])
+    add("bound", USUAL, kind="agent", agent=ids["mine"])
+    add("told", USUAL, kind="agent", agent=ids["told"])
     add("told", ("read",), kind="agent", agent=ids["told"])
     add("service", ALL, kind="service")
     add("host", (*ALL, "person"), kind="service")

@@ -94,8 +94,10 @@ async def _say(kb: Any, chat: Any, text: str) -> None:
 def _program(kb: Any, client: Callable[..., Any], kind: str) -> TestClient:
     if kind == "nobody":
         return client()  # type: ignore[no-any-return]
-    if kind in ("agent", "person"):
-        return client(kb.tokens.create("alice", kind=kind, scopes=("read", "write", "admin")).token)  # type: ignore[no-any-return]
+    if kind == "agent":
+        return client(kb.tokens.create("alice", kind=kind).token)  # type: ignore[no-any-return]
+    if kind == "person":
+        return client(kb.tokens.create("alice", scopes=("read", "write", "admin")).token)  # type: ignore[no-any-return]
     scopes = ("read", "write", "admin", *(["person"] if kind == "host" else []))
     program: TestClient = client(kb.tokens.create(kind="service", scopes=scopes).token, owner="alice")
     if kind == "host":

@@ -241,18 +241,26 @@ def narrow_scopes() -> set[str]:
 
 
 def clean_scopes(kind: str, scopes: Iterable[str]) -> list[str]:
-    """A token's scopes, checked and in their fixed order. A narrow scope is not for a person's token, and cannot stand
-    beside a scope that writes."""
+    """A token's scopes, checked and in their fixed order. One that opens nothing to this kind is refused. A narrow
+    scope is not for a person's token, and cannot stand beside a scope that writes."""
     if isinstance(scopes, str):
         wanted = {scopes}
     else:
         wanted = set(scopes)
     narrow = () if kind == "person" else sorted(narrow_scopes())
-    known = (*(SCOPES if kind == "service" else SCOPES[:-1]), *narrow)
+    if kind == "service":
+        known = (*SCOPES, *narrow)
+    else:
+        known = (*(scope for scope in SCOPES if _opens_something(kind, scope)), *narrow)
     if not wanted or not wanted <= set(known):
-        raise Invalid(f"scopes are of {', '.join(known)}; at least one", field="scopes")
+        raise Invalid(f"of kind {kind} the scopes are of {', '.join(known)}; at least one", field="scopes")
     for one in wanted & set(narrow):
         more = wanted & {WRITE, ADMIN, PERSON}
         if more:
             raise Invalid(f"{one!r} is for a program that does no more; leave out {min(more)!r}", field="scopes")
     return [scope for scope in (*SCOPES, *narrow) if scope in wanted]
+
+
+def _opens_something(kind: str, scope: str) -> bool:
+    """Whether the table allows this kind of actor any row of the scope."""
+    return any(row.scope == scope and row.may[kind] in (YES, OWN, GIVEN) for row in every_row().values())
