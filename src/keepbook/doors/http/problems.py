@@ -1,9 +1,9 @@
 """Errors as problem documents (RFC 9457): the one place where an error becomes an HTTP answer."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from logging import Logger
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -25,6 +25,7 @@ from keepbook.errors import (
     NotAllowed,
     NotFound,
 )
+from keepbook.strict_toml import nearest_name
 
 log: Logger = get_logger(__name__)
 
@@ -123,13 +124,18 @@ def install_problems(app: FastAPI) -> None:
         return response(error)
 
     @app.exception_handler(RequestValidationError)
-    def unreadable(_: Request, error: RequestValidationError) -> Response:
-        first = error.errors()[0]
+    def unreadable(request: Request, error: RequestValidationError) -> Response:
+        found = error.errors()
+        unknown = (one for one in found if one["type"] == "extra_forbidden")  # it may explain one that is missing
+        first = next(unknown, found[0])
         where = [str(part) for part in first["loc"] if part not in ("body", "query", "path", "header")]
         if first["type"] == "json_invalid":
             where = []  # it names the letter where reading ended
         field = ".".join(where) or "body"
-        return response(Invalid(_unreadable_in_words(first, field), field=field))
+        words = _unreadable_in_words(first, field)
+        if first["type"] == "extra_forbidden":
+            words += _advice(request, where)
+        return response(Invalid(words, field=field))
 
     @app.exception_handler(HTTPException)
     def framework(_: Request, error: HTTPException) -> Response:
@@ -158,6 +164,31 @@ def _unreadable_in_words(error: Mapping[str, Any], field: str) -> str:
     if error["type"] == "extra_forbidden":
         return f"there is no field {field}"
     return f"{field}: {error['msg']}"
+
+
+def _advice(request: Request, where: Sequence[str]) -> str:
+    """Which field of the body was probably meant by one that there is not."""
+    body = getattr(request.scope.get("route"), "body_field", None)
+    if body is None:
+        return ""
+    shape = _model_in(body.field_info.annotation)
+    for part in where[:-1]:
+        if shape is not None and part in shape.model_fields:  # a number in a list stays with the list's model
+            shape = _model_in(shape.model_fields[part].annotation)
+    if shape is None:
+        return ""
+    meant = nearest_name(where[-1], shape.model_fields)
+    if meant is None:
+        return ""
+    return f"; did you mean {meant!r}?"
+
+
+def _model_in(shape: Any) -> type[BaseModel] | None:
+    """The model in an annotation such as `list[NewTurn] | None`."""
+    if isinstance(shape, type) and issubclass(shape, BaseModel):
+        return shape
+    models = (_model_in(one) for one in get_args(shape))
+    return next(filter(None, models), None)
 
 
 CLIENT_GONE = 499

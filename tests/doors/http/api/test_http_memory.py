@@ -364,6 +364,12 @@ def test_what_cannot_be_read_is_said_in_words(mine: TestClient) -> None:
     assert told(mine.post("/api/memory/", json=[])) == (422, asked)
     assert told(mine.post("/api/memory/", json={})) == (422, "content is missing")
     assert told(mine.post("/api/memory/", json={"content": "x", "colour": 1})) == (422, "there is no field colour")
+    misspelt = mine.post("/api/memory/", json={"contnt": "x"})
+    assert told(misspelt) == (422, "there is no field contnt; did you mean 'content'?")
+    assert misspelt.json()["field"] == "contnt"
+    chat = mine.post("/api/chat/threads", json={}).json()["id"]
+    turn = mine.post(f"/api/chat/threads/{chat}/turns", json={"turns": [{"role": "user", "txet": "x"}]})
+    assert told(turn) == (422, "there is no field turns.0.txet; did you mean 'text'?")
     assert told(mine.get("/api/memory/recall")) == (422, "q is missing")
 
 
